@@ -12,6 +12,7 @@ from judgeboard.reviews.queues import close_queue, create_queue, queue_progress
 from judgeboard.reviews.submissions import Submission, reveal, submit
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queues import assignees, new_queue, queue_named, unassign
@@ -166,6 +167,10 @@ class QueueCase:
     def read(self, function, *args, **options):
         """Return what a function reads from the database."""
         return read(self.store, function, *args, **options)
+
+    def read_as(self, who, function, *args, **options):
+        """Return what a function reads for a person, from whom rows may be hidden."""
+        return read(Seen(self.store, who.id), function, *args, **options)
 
     def rows(self, table):
         return rows_of(self.store, table)

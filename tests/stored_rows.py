@@ -1,6 +1,7 @@
 """Reads what the tables of a database hold."""
 
 from datetime import UTC, datetime
+from operator import itemgetter
 
 from sqlalchemy import (
     JSON,
@@ -31,6 +32,19 @@ def values_of(store, column, *conditions):
     query = select(column).where(*conditions).order_by(*column.table.primary_key)
     with store.reading() as connection:
         return list(connection.execute(query).scalars())
+
+
+def columns(rows, *names):
+    """Return the value of a column in each of these rows; of several columns a tuple."""
+    return list(map(itemgetter(*names), rows))
+
+
+def assert_has(thing, **values):
+    """Compare columns of a row, or attributes of an object, with these values."""
+    found = {
+        name: thing[name] if isinstance(thing, dict) else getattr(thing, name) for name in values
+    }
+    assert found == values, f"{found} instead of {values}"
 
 
 def row_count(store, *tables):

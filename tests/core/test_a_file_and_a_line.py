@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from package_copy import Copy
+from stored_rows import columns
 
 RULE = """from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
 
@@ -220,9 +221,7 @@ def add_threshold(copy):
 
 def test_a_default_threshold_is_one_number(added):
     verdicts = added.folder / "verdicts.jsonl"
-    verdicts.write_text(
-        '{"response_id": "1", "judge": "other", "groundedness": 0.55}\n', encoding="utf-8"
-    )
+    verdicts.write_text('{"response_id": "1", "judge": "other", "groundedness": 0.55}\n')
     added.commands(f"import {rows(added)}", f"import --kind verdicts {verdicts}")
     (documented,) = (
         line
@@ -342,7 +341,7 @@ def add_tool(copy):
 
 def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added):
     (added.folder / "birds.jsonl").write_text(
-        '{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8"
+        '{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n'
     )
     attributes = {"parrot.heard": "Is it far?", "parrot.repeated": "Far!"}
     span = {
@@ -355,7 +354,7 @@ def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added):
             {"key": key, "value": {"stringValue": text}} for key, text in attributes.items()
         ],
     }
-    (added.folder / "spans.jsonl").write_text(json.dumps(span) + "\n", encoding="utf-8")
+    (added.folder / "spans.jsonl").write_text(json.dumps(span) + "\n")
     imported, *_ = added.commands(
         "import birds.jsonl", "import spans.jsonl", "judge --judge lexical"
     )
@@ -369,7 +368,7 @@ def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added):
     assert json.loads(added.run(POST)) == [200, {"heard": True}, True]
     exported, push_help = added.commands("export responses -o -", "push --help")
     answers = [json.loads(line) for line in exported.splitlines()]
-    assert [(each["source"], each["query"]) for each in answers] == [
+    assert columns(answers, "source", "query") == [
         ("aviary", "Is it loud?"),
         ("opentelemetry", "Is it far?"),
         ("aviary:default", "Is it cold?"),
@@ -479,11 +478,9 @@ def add_format(copy):
 
 
 def test_a_file_format(added):
-    (added.folder / "log.pipes").write_text(
-        "id|question|answer\n1|Is it loud?|yes\n", encoding="utf-8"
-    )
+    (added.folder / "log.pipes").write_text("id|question|answer\n1|Is it loud?|yes\n")
     added.commands("import log.pipes", "export responses -o answers.pipes")
-    names, answer = (added.folder / "answers.pipes").read_text(encoding="utf-8").splitlines()
+    names, answer = (added.folder / "answers.pipes").read_text().splitlines()
     assert dict(zip(names.split("|"), answer.split("|"), strict=True))["answer"] == "yes"
 
 
@@ -502,7 +499,7 @@ def add_kind(copy):
 
 
 def test_a_kind_of_import(added):
-    (added.folder / "praise.csv").write_text("response_id,praised\n1,up\n", encoding="utf-8")
+    (added.folder / "praise.csv").write_text("response_id,praised\n1,up\n")
     _, imported, help_ = added.commands(
         f"import {rows(added)}", "import --kind praise praise.csv", "import --help"
     )
@@ -530,9 +527,9 @@ def test_a_statistic_of_agreement(added):
     log, grades = added.folder / "log.csv", added.folder / "grades.csv"
     texts = ["Loud; very loud.", "Quiet."]
     answers = "".join(f"{n},Is it loud? {n},{texts[n % 2]},It is very loud.\n" for n in range(12))
-    log.write_text(f"id,question,answer,context\n{answers}", encoding="utf-8")
+    log.write_text(f"id,question,answer,context\n{answers}")
     labels = "".join(f"{n},ann,{('grounded', 'hallucinated')[n % 2]}\n" for n in range(12))
-    grades.write_text(f"response_id,reviewer,label\n{labels}", encoding="utf-8")
+    grades.write_text(f"response_id,reviewer,label\n{labels}")
     *_, figures = added.commands(
         f"import {log}",
         "judge --judge lexical",
@@ -566,14 +563,13 @@ print([each.value for each in (*app.text, *app.markdown, *app.get("html"), *app.
 
 def add_page(copy):
     dashboard = copy.with_dashboard()
-    (dashboard / "views" / "parrots.py").write_text(VIEW, encoding="utf-8")
+    (dashboard / "views" / "parrots.py").write_text(VIEW)
     app = dashboard / "app.py"
     line = '        "Trends": {'
-    text = app.read_text(encoding="utf-8")
+    text = app.read_text()
     assert text.count(line) == 1
     app.write_text(
-        text.replace(line, f'    "Parrots": {{"parrots": Tab("Parrots", "index.md")}},\n{line}'),
-        encoding="utf-8",
+        text.replace(line, f'    "Parrots": {{"parrots": Tab("Parrots", "index.md")}},\n{line}')
     )
 
 
@@ -665,7 +661,7 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy):
     """
     log = rows(copy)
     checks = copy.folder / "checks.yaml"
-    checks.write_text("checks:\n  - {name: says it, equals: it is}\n", encoding="utf-8")
+    checks.write_text("checks:\n  - {name: says it, equals: it is}\n")
     copy.commands(f"import {log}", f"flags checks {checks}")
     copy.revise(
         "region",
@@ -716,8 +712,7 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy):
         "".join(
             json.dumps({"id": id_, "question": "Is it loud?", "answer": "yes", "land": land}) + "\n"
             for id_, land in (("3", "Valais"), ("4", "Uri"))
-        ),
-        encoding="utf-8",
+        )
     )
     _, again, new, exported, of_region, flags, help_ = copy.commands(
         "db migrate",
@@ -737,9 +732,7 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy):
         "Uri",
     ]
     assert [json.loads(line)["external_id"] for line in of_region.splitlines()] == ["3"]
-    assert [(flag["external_id"], flag["region"]) for flag in json.loads(flags)["flags"]] == [
-        ("3", "Valais")
-    ]
+    assert columns(json.loads(flags)["flags"], "external_id", "region") == [("3", "Valais")]
     assert "region: region" in " ".join(help_.split())
     item, of_flags, of_answers, ids, plans = json.loads(copy.run(PLACES))
     assert "region" in item

@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from package_copy import Copy
+from stored_rows import columns
 
 PAGES = """
 import json
@@ -59,15 +60,10 @@ class ReviewedCopy(Copy):
     """A copy of the packages with the files of a log."""
 
     def write(self, file, *lines):
-        (self.folder / file).write_text(
-            "".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8"
-        )
+        (self.folder / file).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
     def read(self, file):
-        return [
-            json.loads(line)
-            for line in (self.folder / file).read_text(encoding="utf-8").splitlines()
-        ]
+        return [json.loads(line) for line in (self.folder / file).read_text().splitlines()]
 
     def pictures(self, database="log.db"):
         """Return the author and the picture of each review that has one."""
@@ -162,9 +158,9 @@ def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy):
         None,
         "a.example/human",
     ]
-    assert {"a.example/file", "a.example/page"} <= {
-        each["picture"] for each in copy.read("ratings.jsonl")
-    }
+    assert {"a.example/file", "a.example/page"} <= set(
+        columns(copy.read("ratings.jsonl"), "picture")
+    )
     files = [f"import --kind grades {name}.jsonl" for name in ("reviews", "preferences")]
     to_another = (
         f"{command} --db other.db" for command in ("import log.jsonl", pairs, *files, *files)

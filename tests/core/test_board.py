@@ -23,6 +23,7 @@ from judgeboard.store.export import export_tables
 from judgeboard.store.storing import list_batches
 from marked_answer import mark_answer
 from queue_case import queue_case
+from stored_rows import assert_has, columns
 
 PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
 ROWS = [
@@ -88,7 +89,7 @@ def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(sqlite_b
     with pytest.raises(judgeboard.JudgeboardError, match="Frage"):
         sqlite_board.add(frame, columns={"Frage": "query"})
     assert sqlite_board.add(frame, columns={"Spalte": "query"}).new == 2
-    assert list(sqlite_board.answers()["query"]) == [row["query"] for row in ROWS]
+    assert list(sqlite_board.answers()["query"]) == columns(ROWS, "query")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_rejected_rows_are_named_by_their_place_or_line_and_what_was_read_is_sho
 ):
     frame = pd.DataFrame([*ROWS, {"id": "c", "query": "Who?", "answer": None}])
     added = sqlite_board.add(frame)
-    assert (added.imports[0].new, added.imports[0].rejected) == (2, 1)
+    assert_has(added.imports[0], new=2, rejected=1)
     assert (list(added.rejected.row), list(added.rejected.field)) == ([2], ["answer"])
     assert frame.iloc[added.rejected.row[0]].id == "c"
     assert "external_id" in repr(added)

@@ -18,6 +18,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure
 from judgeboard.runs.judging import judge_pending
 from judgeboard.store.export import export_tables
 from judgeboard.store.storing import store_responses
+from stored_rows import assert_has, read, write_to
 
 QUERY = "At what temperature does Dyneema melt?"
 ANSWER = "Dyneema melts at about 145 degrees."
@@ -41,7 +42,7 @@ def test_one_answer_is_judged_with_and_without_an_event_loop():
     blocking = judgeboard.judge_answer_blocking(QUERY, ANSWER, PASSAGES)
     awaited = asyncio.run(judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge="lexical"))
     assert blocking == awaited
-    assert (blocking.status, blocking.groundedness) == ("ok", 1.0)
+    assert_has(blocking, status="ok", groundedness=1.0)
 
 
 def test_unknown_passages_leave_groundedness_unmeasured_and_none_retrieved_make_it_0():
@@ -54,7 +55,7 @@ def test_a_chat_model_judges_by_name_and_address():
         judgment = judgeboard.judge_answer_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
         )
-    assert (judgment.groundedness, judgment.quality) == (0.25, 2)
+    assert_has(judgment, groundedness=0.25, quality=2)
     assert len(endpoint.requests) == 1
 
 
@@ -76,7 +77,7 @@ def test_a_failed_call_is_a_verdict_without_scores():
         judgment = judgeboard.judge_answer_blocking(
             QUERY, ANSWER, PASSAGES, judge="rag", model="scripted", base_url=endpoint.base_url
         )
-    assert (judgment.status, judgment.groundedness) == ("error", None)
+    assert_has(judgment, status="error", groundedness=None)
     assert judgeboard.annotate(ANSWER, judgment.groundedness).level == "unmeasured"
 
 
@@ -116,10 +117,11 @@ def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path):
     judged = []
 
     def judge_one_more():
-        with store.writing() as connection:
-            store_responses(
-                connection, [Response("s", str(len(judged)), QUERY, ANSWER, tuple(PASSAGES))]
-            )
+        write_to(
+            store,
+            store_responses,
+            [Response("s", str(len(judged)), QUERY, ANSWER, tuple(PASSAGES))],
+        )
         judged.append(judge_pending(store, made).ok)
 
     async def in_a_notebook():
@@ -195,7 +197,7 @@ def test_a_log_is_imported_judged_measured_and_exported(tmp_path):
     store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
     import_file(store, log)
     asked = judge_pending(store, judgeboard.make_judge("lexical"))
-    assert (asked.ok, asked.not_reached) == (1, 0)
+    assert_has(asked, ok=1, not_reached=0)
     assert judgeboard.raise_flags(store).raised == 0
     assert judgeboard.measure_log(store).judgments["ok"] == 1
     out = tmp_path / "judgments.jsonl"
@@ -229,8 +231,7 @@ def test_a_queue_is_made_taken_from_and_decided(tmp_path):
     rules = judgeboard.new_queue("q", blind_judge=True, order=judgeboard.QueueOrder.OLDEST)
     assert judgeboard.create_queue(store, rules, by="library", assigned=[ann]).joined == 1
     leased = judgeboard.next_item(store, "q", ann)
-    with store.reading() as connection:
-        (text,) = judgeboard.item_texts(connection, [leased], ann.id)
+    (text,) = read(store, judgeboard.item_texts, [leased], ann.id)
     assert "granite" in (text.answer or "")
     confirm = judgeboard.Decision.CONFIRM
     grade = judgeboard.Grade(label=judgeboard.Label.HALLUCINATED, groundedness=0.0)

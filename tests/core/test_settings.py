@@ -34,6 +34,7 @@ from judgeboard.settings.sections import (
     QueueSettings,
     fields_of,
 )
+from stored_rows import assert_has
 
 CORE = Path(__file__).parents[2] / "core" / "judgeboard"
 
@@ -89,7 +90,7 @@ def test_a_table_in_the_environment_that_is_no_json_names_its_variable(monkeypat
 def test_nothing_else_reads_the_environment():
     readers = set()
     for path in CORE.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text()
         for node in ast.walk(ast.parse(text)) if "environ" in text or "getenv" in text else ():
             if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
                 readers.add(path.relative_to(CORE).as_posix())
@@ -134,7 +135,7 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(project, m
     settings = load_settings({"random_share": 0.9, "feedback_gap": 1})
     # A path is relative to the file.
     assert settings.db == str(project.parent / "log.db")
-    assert (settings.random_share, settings.low_quality, settings.feedback_gap) == (0.3, 3, 1)
+    assert_has(settings, random_share=0.3, low_quality=3, feedback_gap=1)
     assert settings.always_review == ("sql",)
     assert settings.cuts.of("QA") == 0.3
     assert settings.price_of("m") == Price(Decimal("0.1"), Decimal("0.2"))

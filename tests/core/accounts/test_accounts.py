@@ -29,7 +29,7 @@ from judgeboard.store.api_keys import token_hash
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.tables import METADATA
-from stored_rows import read
+from stored_rows import assert_has, read
 
 ROOT = "cli:root"
 PASSWORD = "correct horse battery"
@@ -63,7 +63,7 @@ def test_a_link_sets_a_password_once(store):
     token = invite(store, "Ann@Example.org", Role.LEAD, ROOT)
     assert read(store, any_account)
     person = read(store, person_of_link, token)
-    assert (person.name, person.role) == ("ann@example.org", Role.LEAD)
+    assert_has(person, name="ann@example.org", role=Role.LEAD)
     set_password(store, token, PASSWORD)
     assert read(store, person_of_link, token) is None
     with pytest.raises(NotFound):

@@ -18,6 +18,7 @@ import judgeboard
 from judgeboard.client import sending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always
 from sent_traces import receiving
+from stored_rows import assert_has, columns
 
 STORED = ScriptedReply({"stored": True})
 
@@ -126,15 +127,9 @@ def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(server, clie
     with receiving(sqlite_store) as http:
         for request in server.requests:
             reply = http.post(request.path, json=request.body).json()
-            assert (reply["stored"], reply["problems"], reply["other_fields"]) == (
-                len(request.body),
-                [],
-                {},
-            )
+            assert_has(reply, stored=len(request.body), problems=[], other_fields={})
         judgments = http.get(f"/api/responses/{answer_id}").json()["judgments"]
-    assert [
-        (each["judge"], each["status"], each["groundedness"], each["label"]) for each in judgments
-    ] == [
+    assert columns(judgments, "judge", "status", "groundedness", "label") == [
         ("mine", "ok", 0.1, "hallucinated"),
         ("other", "refused", None, None),
     ]
@@ -297,7 +292,7 @@ def test_a_full_queue_says_what_it_drops(server, caplog):
     judgeboard.record("6", "a", client=client)
     release.set()
     assert client.flush(60)
-    assert [entry["query"] for entry in sent(server, "/api/responses")] == ["0", "1", "2"]
+    assert columns(sent(server, "/api/responses"), "query") == ["0", "1", "2"]
     assert list(client.dropped.values()) == [4]
     assert [record.levelno for record in caplog.records] == [
         logging.WARNING
@@ -341,7 +336,7 @@ else:
 """
     environment = {**os.environ, "JUDGEBOARD_URL": address(server) + "/", "JUDGEBOARD_API_KEY": "k"}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-    assert sorted(entry["query"] for entry in sent(server, "/api/responses")) == [
+    assert sorted(columns(sent(server, "/api/responses"), "query")) == [
         "child",
         "parent",
         "parent at exit",

@@ -23,6 +23,7 @@ from judgeboard.store.own_reviews import save_draft
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, METADATA, RESPONSE, REVIEW, SPAN
 from sent_traces import Sent, gathered, receiving, send_spans
+from stored_rows import assert_has, columns, read, write_to
 
 MAIL, PHONE, CARD = "jane.doe@example.org", "+49 151 1234567", "4111 1111 1111 1111"
 IBAN, ADDRESS = "DE89370400440532013000", "192.168.1.10"
@@ -131,7 +132,7 @@ def test_each_kind_of_file_is_masked_and_the_same_file_changes_nothing(store, tm
     assert_masked(store, least=2)
     before = contents(store)
     again = imported(store, tmp_path, kind)
-    assert (again.new, again.feedback_added, again.rejected) == (0, 0, 0)
+    assert_has(again, new=0, feedback_added=0, rejected=0)
     assert contents(store) == before
 
 
@@ -187,9 +188,9 @@ def test_marks_of_grades_are_at_their_places_in_the_masked_answer(store, tmp_pat
     with store.reading() as connection:
         masked = connection.scalar(select(RESPONSE.c.answer))
         placed = connection.scalar(select(REVIEW.c.spans))
-    assert [masked[each["start"] : each["end"]] for each in placed[:3]] == [
-        each["text"] for each in placed[:3]
-    ]
+    assert [masked[each["start"] : each["end"]] for each in placed[:3]] == columns(
+        placed[:3], "text"
+    )
     assert placed[1]["text"].startswith("Ask <email ")
     assert imported(store, tmp_path, "grades", spans=spans).unchanged == 1
 
@@ -206,7 +207,7 @@ def test_ids_times_and_numbers_stay(sqlite_store, tmp_path):
     assert summary.new == 1
     with sqlite_store.reading() as connection:
         answer = connection.execute(select(RESPONSE)).one()
-    assert (answer.external_id, answer.generator_model) == (MAIL, "m-192.168.1.10")
+    assert_has(answer, external_id=MAIL, generator_model="m-192.168.1.10")
     assert answer.asked_at.isoformat().startswith("2026-10-12T14:05:09")
 
 
@@ -232,7 +233,7 @@ def test_with_other_masks_a_stored_answer_counts_as_one_with_other_content(
     before = contents(sqlite_store)
     monkeypatch.setenv("JUDGEBOARD_MASKS", "")
     again = imported(sqlite_store, tmp_path, "responses")
-    assert (again.new, again.differing) == (0, 1)
+    assert_has(again, new=0, differing=1)
     assert contents(sqlite_store) == before
 
 
@@ -278,8 +279,9 @@ def test_spans_are_masked_while_they_wait_and_as_an_answer(store):
 
 
 def test_an_answer_that_the_library_stores_is_masked(store):
-    with store.writing() as connection:
-        store_responses(connection, [Response("s", "1", TEXT, TEXT, (TEXT,), metadata={"x": TEXT})])
+    write_to(
+        store, store_responses, [Response("s", "1", TEXT, TEXT, (TEXT,), metadata={"x": TEXT})]
+    )
     assert_masked(store, least=4)
 
 
@@ -305,8 +307,7 @@ def test_what_people_type_is_masked(store):
 def test_what_an_agent_drafts_is_masked_and_its_name_is_not(store):
     draft, by = DraftedReview(quality=1, note=TEXT), f"key:{MAIL}"
     add_draft(store, DraftKind.REVIEW, draft, by=by)
-    with store.reading() as connection:
-        [stored] = list_drafts(connection, by=by)
+    [stored] = read(store, list_drafts, by=by)
     assert (stored.content or {})["quality"] == 1
     assert not any(value in str(stored.content) for value in VALUES)
 

@@ -21,12 +21,12 @@ from judgeboard.store.reviewers import set_role, store_reviewer
 from judgeboard.store.tables import EVENT, SETTING, Reviewer
 from judging_log import store_answers
 from pair_log import add_pairs
+from stored_rows import read, write_to
 from written_tables import written_tables
 
 
 def person(store, role, name="ann@example.org"):
-    with store.writing() as connection:
-        return store_reviewer(connection, "oidc", name, role=role)
+    return write_to(store, store_reviewer, "oidc", name, role=role)
 
 
 def events(store):
@@ -91,8 +91,7 @@ def test_an_auditor_sees_what_leads_see_and_changes_nothing():
 @on_sqlite
 def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(store):
     remembered = person(store, Role.ADMIN)
-    with store.writing() as connection:
-        set_role(connection, remembered.id, Role.REVIEWER)
+    write_to(store, set_role, remembered.id, Role.REVIEWER)
     refused = pytest.raises(NotAllowed, match=r"admins; .*reviewer")
     with refused, allowed(store, remembered, Action.MANAGE_PEOPLE):
         pass
@@ -224,13 +223,12 @@ def refused(store, change, who, folder):
     with written_tables(store) as transactions, pytest.raises(NotAllowed):
         change(store, who, folder)
     assert transactions == [{"event"}]
-    with store.reading() as connection:
-        return [
-            event.details["action"]
-            for event in latest_events(
-                connection, EventFilter(kind="refused", actor=who.name), limit=10
-            )
-        ]
+    return [
+        event.details["action"]
+        for event in read(
+            store, latest_events, EventFilter(kind="refused", actor=who.name), limit=10
+        )
+    ]
 
 
 @pytest.mark.parametrize("name", OF_LEADS)
@@ -274,8 +272,7 @@ def test_a_reviewer_cannot_have_the_primary_judge_speak_from_elsewhere_or_otherw
     log, bob, tmp_path, own
 ):
     as_a_lead_asks = {"kind": "rag", "model": "m"}
-    with log.writing() as connection:
-        ensure_version(connection, judgeboard.make_judge(**as_a_lead_asks, api_key="none").version)
+    write_to(log, ensure_version, judgeboard.make_judge(**as_a_lead_asks, api_key="none").version)
 
     def ask(store, who, _):
         return request_rejudge(

@@ -32,13 +32,13 @@ from judgeboard.store.reviewers import (
 )
 from judgeboard.text import folded_address
 from review_case import flagged_case
+from stored_rows import assert_has, read, write_to
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 
 
 def told(store):
-    with store.reading() as connection:
-        events = latest_events(connection, EventFilter(), limit=100)
+    events = read(store, latest_events, EventFilter(), limit=100)
     return [
         (event.kind, event.actor, event.details.get("to") or event.details.get("action"))
         for event in events[::-1]
@@ -63,7 +63,7 @@ def ann(sqlite_store):
 @on_sqlite
 def test_a_person_is_added_promoted_and_removed_and_each_leaves_an_event(store):
     ann = add_person(store, " Ann@Example.org ", Role.ADMIN, "cli:root")
-    assert (ann.name, ann.origin, ann.role) == (ANN, "oidc", Role.ADMIN)
+    assert_has(ann, name=ANN, origin="oidc", role=Role.ADMIN)
     add_person(store, BOB, Role.REVIEWER, ann)
     assert admit(store, BOB).role is Role.REVIEWER
     change_role(store, BOB, Role.LEAD, ann)
@@ -171,17 +171,15 @@ def test_who_is_removed_stays_the_author_and_may_do_nothing_more(case, flag):
         NotAllowed, match="Reviewing is for"
     ):  # his session goes on, and remembers a role
         submit(case.store, Submission(**press, request_key="second"))
-    with case.store.reading() as connection:
-        line = next(each for each in list_people(connection) if each.person.id == bob.id)
-    assert (line.role, line.last_review) == (Role.NONE, datetime(2026, 3, 1, tzinfo=UTC))
+    line = next(each for each in case.read(list_people) if each.person.id == bob.id)
+    assert_has(line, role=Role.NONE, last_review=datetime(2026, 3, 1, tzinfo=UTC))
     assert told(case.store)[-1] == ("refused", BOB, "review")
 
 
 def test_the_list_says_who_may_what_and_when_they_were_here(store):
     add_person(store, BOB, Role.REVIEWER, "cli:root")
     add_person(store, ANN, Role.ADMIN, "cli:root")
-    with store.writing() as connection:
-        store_reviewer(connection, "import", BOB)
+    write_to(store, store_reviewer, "import", BOB)
     admit(store, ANN, arrives=True)
     with store.reading() as connection:
         lines = list_people(connection)
@@ -197,8 +195,7 @@ def test_the_list_says_who_may_what_and_when_they_were_here(store):
 
 @on_sqlite
 def test_annotators_of_imports_are_one_person_whatever_the_case(store):
-    with store.writing() as connection:
-        first = imported_reviewers(connection, {"ines", "Ines", "Zoë"})
+    first = write_to(store, imported_reviewers, {"ines", "Ines", "Zoë"})
     with store.writing() as connection:
         again = imported_reviewers(connection, {"INES", "ZOË", "Ola"})
         everybody = [person.name for person in reviewers_of(connection, "import")]
@@ -215,7 +212,7 @@ def kinds(store):
 def test_the_first_admin_comes_from_the_environment_and_is_stored_once(store, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_ADMIN", " Ann@Example.org")
     first = admit(store, "ann@example.ORG", arrives=True)
-    assert (first.name, first.role) == ("ann@example.org", Role.ADMIN)
+    assert_has(first, name="ann@example.org", role=Role.ADMIN)
     assert admit(store, "ann@example.org") == first
     assert kinds(store) == [("add_person", "ann@example.org"), ("sign_in", "ann@example.org")]
 
@@ -226,8 +223,7 @@ def test_whom_nobody_added_gets_nothing_and_leaves_no_person_behind(store):
         with pytest.raises(NotAllowed, match=r"eve@example\.org"):
             admit(store, "eve@example.org", arrives=arrives)
     assert kinds(store) == [("refused", "eve@example.org")]
-    with store.reading() as connection:
-        assert list_people(connection) == []
+    assert read(store, list_people) == []
 
 
 @pytest.mark.parametrize("name", ["cli:root", "ann@", "a b@example.org", "", "x" * 300, "a\nb\x00"])
@@ -242,8 +238,7 @@ def test_no_letter_outside_ascii_signs_in_as_an_ascii_letter(sqlite_store):
     assert admit(sqlite_store, "KATE@example.org").role is Role.ADMIN
     with pytest.raises(NotAllowed):
         admit(sqlite_store, "\N{KELVIN SIGN}ate@example.org")
-    with sqlite_store.reading() as connection:
-        assert find_reviewer(connection, "oidc", "\N{KELVIN SIGN}ate@example.org") is None
+    assert read(sqlite_store, find_reviewer, "oidc", "\N{KELVIN SIGN}ate@example.org") is None
 
 
 def test_no_letter_outside_ascii_makes_somebody_the_first_admin(sqlite_store, monkeypatch):
@@ -272,11 +267,10 @@ def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again
     ann = ensure_reviewer(store, "page", ANN)  # before sign-in, she entered her address as her name
 
     def listed():
-        with store.reading() as connection:
-            return {
-                f"{line.person.origin} {line.person.name}": line.role
-                for line in list_people(connection)
-            }
+        return {
+            f"{line.person.origin} {line.person.name}": line.role
+            for line in read(store, list_people)
+        }
 
     assert listed() == {"page Mara": Role.ADMIN, f"page {ANN}": Role.ADMIN}
     add_person(store, ANN, Role.ADMIN, "cli:root")
@@ -289,8 +283,7 @@ def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again
     for person in (mara, ann):
         with pytest.raises(NotAllowed), allowed(store, person, Action.REVIEW):
             pass
-    with store.reading() as connection:
-        assert people_to_mention(connection).keys().isdisjoint({mara.id, ann.id})
+    assert read(store, people_to_mention).keys().isdisjoint({mara.id, ann.id})
     add_person(store, "Mara", Role.REVIEWER, "cli:root", origin="page")
     with allowed(store, mara, Action.REVIEW):
         pass

@@ -22,7 +22,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import list_queues, new_queue
 from judgeboard.store.reviewers import reviewer_by_id
 from judgeboard.store.tables import COMMENT, FLAG, JOB, LEASE, QUEUE_ITEM, REVIEW, Issue
-from stored_rows import read, row_count, rows_of
+from stored_rows import columns, read, row_count, rows_of
 from two_sources import MARKED, MINE, two_sources
 
 ANN = "ann@example.org"
@@ -36,8 +36,8 @@ def case(store):
 def test_nothing_is_stored_about_an_answer_of_another_source(case):
     store, marked = case.store, case.marked
     mara = read(store, reviewer_by_id, case.mara.id)
-    items = {each["response_id"]: each["id"] for each in rows_of(store, QUEUE_ITEM)}
-    reviews = {each["response_id"]: each["id"] for each in rows_of(store, REVIEW)}
+    items = dict(columns(rows_of(store, QUEUE_ITEM), "response_id", "id"))
+    reviews = dict(columns(rows_of(store, REVIEW), "response_id", "id"))
     say = Submission(reviewer=mara, request_key="k", grade=Grade(note="a note"))
     before = [row_count(store, table) for table in (REVIEW, COMMENT)]
     leases = rows_of(store, LEASE)
@@ -75,8 +75,7 @@ def test_nothing_is_stored_about_an_answer_of_another_source(case):
 def test_an_own_answer_is_reviewed_also_if_it_is_in_a_queue_of_several_sources(case):
     store = case.store
     mara = read(store, reviewer_by_id, case.mara.id)
-    with Seen(store, mara.id).reading() as connection:
-        assert [queue.name for queue in list_queues(connection)] == ["mine"]
+    assert [queue.name for queue in read(Seen(store, mara.id), list_queues)] == ["mine"]
     lease = next_item(store, "mine", mara)
     assert lease.response_id == 1
     say = Submission(reviewer=mara, request_key="k", decision=Decision.CONFIRM, token=lease.token)

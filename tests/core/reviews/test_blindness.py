@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import (
     column,
     exists,
-    insert,
     literal,
     literal_column,
     select,
@@ -20,7 +19,6 @@ from sqlalchemy import (
 
 import judgeboard
 from engines import on_sqlite
-from judgeboard.domain import QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.measure.agreement_page import agreement_details, agreement_page
@@ -69,19 +67,19 @@ from judgeboard.store.run_steps import run_problems
 from judgeboard.store.runs import Selection, ask_mode, count_unasked
 from judgeboard.store.sql_compiler import row_limits
 from judgeboard.store.tables import (
-    FLAG,
     JUDGMENT,
     METADATA,
-    QUEUE_ITEM,
-    QUEUE_ITEM_FLAG,
     RESPONSE,
 )
 from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_versions
 from judgeboard.store.verdicts import load_rubric_scores
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
 from queue_case import QueueCase, queue_case
+from served_queues import BLIND
+from stored_rows import assert_has, columns
 
 CORE = Path(judgeboard.__file__).parent
+MARKED = RowFilter(ids=("marked",))
 
 
 @dataclass
@@ -92,26 +90,26 @@ class Marked:
     answer: MarkedAnswer
 
     def give(self, **rules):
-        all_rules = {
-            "blind_judge": True,
-            "blind_people": True,
-            "assigned": (self.case.mara,),
-        } | rules
-        self.case.queue(where=RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, **all_rules)
+        rules = BLIND | {"assigned": (self.case.mara,)} | rules
+        self.case.queue(where=MARKED, **rules)
 
-    def read(self, who, ask):
-        with Seen(self.case.store, who.id).reading() as connection:
-            return ask(connection)
+    def read(self, who, function, *args, **options):
+        return self.case.read_as(who, function, *args, **options)
 
-    def marks(self, who, ask):
+    def item(self, who, **options):
+        return self.read(who, load_item, self.answer.response_id, **options)
+
+    def listed(self, who):
+        """The ids of the answers in the list of all answers."""
+        return [line.external_id for line in self.read(who, response_page, RowFilter()).lines]
+
+    def marks(self, who, function, *args):
         """The markers in what somebody is told, wherever they stand in it."""
-        return found_in(self.read(who, ask))
+        return found_in(self.read(who, function, *args))
 
     def is_hidden_from(self, who):
         hidden = not self.marks(who, everything)
-        assert hidden == (
-            not self.marks(who, lambda connection: load_item(connection, self.answer.response_id))
-        )
+        assert hidden == (not found_in(self.item(who)))
         return hidden
 
 
@@ -154,99 +152,50 @@ def test_no_table_holds_a_word_on_a_hidden_answer(marked):
 
 
 def test_a_raw_call_is_hidden_with_its_judgment(marked):
-    case, one = marked.case, marked.answer.response_id
-    ids = [judgment.id for judgment in marked.read(case.jon, lambda c: load_item(c, one)).judgments]
-    assert len(marked.read(case.mara, lambda c: raw_calls(c, one, ids))) == len(ids) > 1
+    case = marked.case
+    ids = [judgment.id for judgment in marked.item(case.jon).judgments]
+
+    def calls(who):
+        return len(marked.read(who, raw_calls, marked.answer.response_id, ids))
+
+    assert calls(case.mara) == len(ids) > 1
     marked.give()
-    assert marked.read(case.mara, lambda c: raw_calls(c, one, ids)) == []
-    assert len(marked.read(case.jon, lambda c: raw_calls(c, one, ids))) == len(ids)
+    assert (calls(case.mara), calls(case.jon)) == (0, len(ids))
 
 
 def test_many_hidden_answers_are_hidden_as_well_as_a_few(marked):
     case = marked.case
     everywhere = marked.marks(case.mara, everything)
     marked.give()
-    names = [f"one of many {number}" for number in range(1_200)]
-    ids = case.add(*names)
-    flag, item, link = FLAG, QUEUE_ITEM, QUEUE_ITEM_FLAG
-    with case.store.writing() as connection:
-        connection.execute(insert(flag), [_flag(response_id) for response_id in ids])
-        connection.execute(
-            insert(item),
-            [
-                {
-                    "queue_id": 1,
-                    "response_id": id_,
-                    "position": id_,
-                    "joined_at": NOW,
-                    "state": "open",
-                }
-                for id_ in ids
-            ],
-        )
-        items = (
-            select(item.c.id, flag.c.id)
-            .join(flag, flag.c.response_id == item.c.response_id)
-            .where(item.c.response_id.in_(ids[:1]))
-        )
-        connection.execute(insert(link).from_select(["queue_item_id", "flag_id"], items))
+    case.flagged(*[0.1] * 1_200, query_type="many")
+    case.queue("many", where=RowFilter(query_types=("many",)), assigned=(case.mara,), **BLIND)
     assert marked.read(case.mara, count_hidden) == 1_201
     assert marked.marks(case.mara, everything) == set()
     assert marked.marks(case.jon, everything) == everywhere
-    assert [
-        line.external_id
-        for line in marked.read(case.mara, lambda c: response_page(c, RowFilter())).lines
-    ] == ["plain"]
+    assert marked.listed(case.mara) == ["plain"]
 
 
 def test_each_blind_reviewer_misses_only_their_own_answers(marked):
     case = marked.case
     case.flagged(0.1)
     marked.give()
-    case.queue(
-        "other",
-        where=RowFilter(ids=("a0",)),
-        assigned=(case.jon,),
-        blind_judge=True,
-        order=QueueOrder.OLDEST,
-    )
-    listed = {
-        person.name: {
-            line.external_id
-            for line in marked.read(person, lambda c: response_page(c, RowFilter())).lines
-        }
-        for person in (case.mara, case.jon, case.ada)
-    }
-    assert listed == {
-        "Mara": {"plain", "a0"},
-        "Jon": {"plain", "marked"},
-        "Ada": {"plain", "marked", "a0"},
-    }
+    where = RowFilter(ids=("a0",))
+    case.queue("other", where=where, assigned=(case.jon,), blind_judge=True, order="oldest")
+    for who, answers in (
+        (case.mara, {"plain", "a0"}),
+        (case.jon, {"plain", "marked"}),
+        (case.ada, {"plain", "marked", "a0"}),
+    ):
+        assert set(marked.listed(who)) == answers
 
 
 @on_sqlite
 def test_what_is_hidden_from_somebody_else_is_not_answered_for_a_blind_reviewer(marked):
     marked.give()
-    assert marked.read(marked.case.mara, lambda c: hidden_answers(c, marked.case.mara.id, [1, 2]))
+    mara, jon, *_ = marked.case.people
+    assert marked.read(mara, hidden_answers, mara.id, [1, 2])
     with pytest.raises(ValueError, match="its own viewer"):
-        marked.read(marked.case.mara, lambda c: hidden_answers(c, marked.case.jon.id, [1, 2]))
-
-
-def _flag(response_id):
-    about = {
-        "response_id": response_id,
-        "query_type": "QA",
-        "source": "log",
-        "rule": "low_quality",
-        "severity": 0.5,
-    }
-    return about | {
-        "raise_key": "key",
-        "params": {},
-        "details": {},
-        "state": "open",
-        "created_at": NOW,
-    }
+        marked.read(mara, hidden_answers, jon.id, [1, 2])
 
 
 def audited(connection):
@@ -266,63 +215,59 @@ def audited(connection):
     ]
 
 
+def reading(function, *args, **options):
+    return lambda connection: function(connection, *args, **options)
+
+
 def readers(answer, who):
     """What the pages and commands read, by name; each tells somebody who is not blind of a marker."""
     one, rag, nli = answer.response_id, answer.versions["rag"], answer.versions["nli"]
-    ids = RowFilter(ids=("marked",))
+    lists = {
+        "all": RowFilter(),
+        "one": MARKED,
+        "its words": RowFilter(text="answer of marked"),
+        "its id": RowFilter(response_ids=(one,)),
+        "its model": RowFilter(models=("mark-generator",)),
+        "failures": RowFilter(statuses=("error",), judge="nli"),
+    }
     return {
-        "the item": lambda c: load_item(c, one),
-        "its rubric": lambda c: load_rubric_scores(c, one),
-        "its comments": lambda c: comments_on(c, one, who.id),
-        "its attempts": lambda c: attempt_sequences(c, one),
-        "the list": lambda c: response_page(c, RowFilter()),
-        "the list by score": lambda c: response_page(c, RowFilter(), "lowest"),
-        "the list of a version": lambda c: response_page(c, RowFilter(judge_version=nli), "lowest"),
-        "the list of one": lambda c: response_page(c, ids),
-        "the list of its words": lambda c: response_page(c, RowFilter(text="answer of marked")),
-        "the list of its id": lambda c: response_page(c, RowFilter(response_ids=(one,))),
-        "the list of its model": lambda c: response_page(c, RowFilter(models=("mark-generator",))),
-        "the list of failures": lambda c: response_page(
-            c, RowFilter(statuses=("error",), judge="nli")
-        ),
+        f"the list of {name}": reading(response_page, where) for name, where in lists.items()
+    } | {
+        "the item": reading(load_item, one),
+        "its rubric": reading(load_rubric_scores, one),
+        "its comments": reading(comments_on, one, who.id),
+        "its attempts": reading(attempt_sequences, one),
+        "the list by score": reading(response_page, RowFilter(), "lowest"),
+        "the list of a version": reading(response_page, RowFilter(judge_version=nli), "lowest"),
         "what can be filtered by": response_facets,
-        "the queue": lambda c: queue_page(c, RowFilter()),
-        "the queue of one": lambda c: queue_page(c, ids),
+        "the queue": reading(queue_page, RowFilter()),
+        "the queue of one": reading(queue_page, MARKED),
         "the queue's counts": open_counts,
         "the queue's facets": queue_facets,
         "disagreement": lambda c: disagreement_page(PairSource(c), rag, "quality", cell=(2, 1)),
-        "what was said of a pair": lambda c: latest_comparisons(
-            c, answer.versions["two"], answer.pair_id
+        "what was said of a pair": reading(
+            latest_comparisons, answer.versions["two"], answer.pair_id
         ),
         "preferences": lambda c: [load_preferences(c, [answer.pair_id]), notes_of(c, range(100))],
-        "pair heads": lambda c: pair_heads(c, [answer.pair_id]),
-        "problems of a run": lambda c: run_problems(c, answer.run_id),
+        "pair heads": reading(pair_heads, [answer.pair_id]),
+        "problems of a run": reading(run_problems, answer.run_id),
         "versions compared": lambda c: comparison_page(c, pairs_of_versions(c, rag, nli)),
         "the audit": audited,
-        "events": lambda c: latest_events(c, EventFilter(), limit=50),
-        "own reviews of another": lambda c: own_reviews_page(c, 3),
+        "events": reading(latest_events, EventFilter(), limit=50),
+        "own reviews of another": reading(own_reviews_page, 3),
     }
 
 
 def others(answer, who):
     """What else is read, where no marker stands in plain sight: figures, counts, places."""
-    first = RowFilter(ids=("marked",))
+    measures = ("groundedness", "quality", "low_share", "flagged_share", "failed_check_share")
     return {
-        "neighbours": lambda c: neighbours(c, RowFilter(), "worst", answer.flag_id),
-        "flag after": lambda c: flag_after(c, RowFilter(), "worst", answer.flag_id),
-        "the overview": lambda c: overview(c, who.id, NOW.date()),
+        "neighbours": reading(neighbours, RowFilter(), "worst", answer.flag_id),
+        "flag after": reading(flag_after, RowFilter(), "worst", answer.flag_id),
+        "the overview": reading(overview, who.id, NOW.date()),
         "the signals": signal_counts,
         "the number of answers": count_log,
-        "trends": lambda c: [
-            trend(c, measure=name)
-            for name in (
-                "groundedness",
-                "quality",
-                "low_share",
-                "flagged_share",
-                "failed_check_share",
-            )
-        ],
+        "trends": lambda c: [trend(c, measure=name) for name in measures],
         "agreement": lambda c: [
             (page := agreement_page(source, grade=grade), agreement_details(source, page))
             for grade in ("label", "groundedness", "quality")
@@ -335,9 +280,7 @@ def others(answer, who):
             ComparedPairs(c, version).lines("overall") for version in (None, *list_versions(c)[-1:])
         ],
         "a run compared": lambda c: comparison_page(c, pairs_of_run(c, answer.run_id)),
-        "what an audit would draw from": lambda c: audited_judgments(
-            c, answer.versions["rag"], first
-        ),
+        "what an audit would draw from": reading(audited_judgments, answer.versions["rag"], MARKED),
     }
 
 
@@ -356,16 +299,14 @@ def test_nothing_that_pages_and_commands_read_tells_a_blind_reviewer(marked):
 @on_sqlite
 def test_figures_of_a_blind_reviewer_are_those_of_the_other_answers(marked):
     case = marked.case
-    before = marked.read(case.mara, count_log)
+    assert marked.read(case.mara, count_log) == 2
     marked.give()
-    assert before == 2
     assert marked.read(case.mara, count_log) == 1
-    assert (
-        measure_log(Seen(case.store, case.mara.id)).responses
-        == measure_log(Seen(case.store, case.jon.id)).responses - 1
+    of_mara, of_jon = (
+        measure_log(Seen(case.store, who.id)).responses for who in (case.mara, case.jon)
     )
-    assert marked.read(case.mara, count_hidden) == 1
-    assert marked.read(case.jon, count_hidden) == 0
+    assert of_mara == of_jon - 1
+    assert [marked.read(who, count_hidden) for who in (case.mara, case.jon)] == [1, 0]
 
 
 SIDES = {
@@ -391,11 +332,8 @@ def test_no_filter_tells_by_what_it_finds(marked):
     marked.give()
     totals = set()
     for where in ORACLES:
-        for filters in (
-            replace(where, ids=("marked",)),
-            replace(where, response_ids=(marked.answer.response_id,)),
-        ):
-            totals |= marked.read(marked.case.mara, lambda c, filters=filters: _totals(c, filters))
+        for one in ({"ids": ("marked",)}, {"response_ids": (marked.answer.response_id,)}):
+            totals |= marked.read(marked.case.mara, _totals, replace(where, **one))
     assert totals == {0}
 
 
@@ -408,25 +346,23 @@ def _totals(connection, filters):
 def test_an_export_leaves_out_what_is_hidden(marked, form):
     case = marked.case
     marked.give()
-    exported = {}
-    for viewer in (None, case.jon.id, case.mara.id):
+
+    def exported(viewer):
         files = {name: io.BytesIO() for name in exports()}
         export_tables(case.store, files, format=form, viewer=viewer)
-        exported[viewer] = {name: file.getvalue() for name, file in files.items()}
-    files = {name for name, file in exported[case.jon.id].items() if b"mark-" in file}
-    assert files == set(exports()) - {
-        "failure_modes",
-        "issues",
-        "label_schemas",
-    }  # definitions, the same for everybody
-    assert {name for name, file in exported[case.mara.id].items() if b"mark-" in file} == set()
+        return {name: file.getvalue() for name, file in files.items()}
+
+    def with_marks(files):
+        return {name for name, file in files.items() if b"mark-" in file}
+
+    of_jon, of_mara = exported(case.jon.id), exported(case.mara.id)
+    # Definitions are the same for everybody.
+    assert with_marks(of_jon) == set(exports()) - {"failure_modes", "issues", "label_schemas"}
+    assert with_marks(of_mara) == set()
     if form == "jsonl":
-        assert exported[None] == exported[case.jon.id]
-        left = {
-            json.loads(line)["external_id"]
-            for line in exported[case.mara.id]["responses"].splitlines()
-        }
-        assert "plain" in left
+        assert exported(None) == of_jon
+        left = map(json.loads, of_mara["responses"].splitlines())
+        assert "plain" in columns(left, "external_id")
 
 
 @pytest.mark.parametrize("to_everybody", [False, True])
@@ -436,16 +372,12 @@ def test_an_answer_is_hidden_from_all_who_may_still_review_it(marked, to_everybo
     marked.give(needed=2, assigned=(case.mara, case.jon))
     if to_everybody:
         case.unassign()
-    leased = case.lease(case.mara)
-    case.release(leased, case.mara)
+    case.release(case.lease(case.mara), case.mara)
     assert [marked.is_hidden_from(who) for who in people] == [True, True, to_everybody]
     case.review(case.mara)
-    case.queue("other", where=RowFilter(ids=("marked",)), needed=2, order=QueueOrder.OLDEST)
+    case.queue("other", where=MARKED, needed=2, order="oldest")
     elsewhere = case.lease(case.jon, "other")
-    assert (
-        marked.marks(case.jon, lambda c: (item_texts(c, [elsewhere], case.jon.id), everything(c)))
-        == set()
-    )
+    assert marked.marks(case.jon, item_texts, [elsewhere], case.jon.id) == set()
     assert [marked.is_hidden_from(who) for who in people] == [False, True, to_everybody]
     case.review(case.jon)
     # Nobody may review it any more.
@@ -473,35 +405,29 @@ def test_an_undone_blind_review_hides_the_answer_again(marked):
     decided = case.review(case.mara)
     assert not marked.is_hidden_from(case.mara)
     case.undo(decided.review_id, case.mara)
-    item = marked.read(case.mara, lambda c: load_item(c, marked.answer.response_id))
-    assert marked.is_hidden_from(case.mara) == bool(item.hidden)
+    assert marked.is_hidden_from(case.mara) == bool(marked.item(case.mara).hidden)
 
 
 def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(marked):
-    case, one = marked.case, marked.answer.response_id
-    marked.give(assigned=(case.mara,))
-    item = marked.read(case.mara, lambda c: load_item(c, one))
-    assert (item.response.query, item.response.answer, item.response.passages) == (
-        "question of marked?",
-        "answer of marked",
-        ("passage of marked",),
+    case = marked.case
+    marked.give()
+    item = marked.item(case.mara)
+    assert_has(
+        item.response,
+        query="question of marked?",
+        answer="answer of marked",
+        passages=("passage of marked",),
+        metadata={},
+        generator_model=None,
+        generator_cost=None,
+        derived_from=None,
     )
-    assert (item.judgments, item.currents, item.flags, item.reviews) == ((), (), (), ())
-    assert (item.response.metadata, item.flag) == ({}, None)
-    assert (
-        item.response.generator_model,
-        item.response.generator_cost,
-        item.response.derived_from,
-    ) == (
-        None,
-        None,
-        None,
-    )
-    assert (item.hidden.judge, item.hidden.people, item.hidden.queues) == (True, True, ("q",))
+    assert_has(item, judgments=(), currents=(), flags=(), reviews=(), flag=None)
+    assert_has(item.hidden, judge=True, people=True, queues=("q",))
     for made_or_missing in (marked.answer.attempt_id, 999):
         with pytest.raises(NotFound):
-            marked.read(case.mara, lambda c, id_=made_or_missing: load_item(c, id_))
-    assert marked.marks(case.jon, lambda c: load_item(c, marked.answer.attempt_id))
+            marked.read(case.mara, load_item, made_or_missing)
+    assert marked.marks(case.jon, load_item, marked.answer.attempt_id)
 
 
 def test_the_flag_of_a_hidden_answer_is_not_there(marked):
@@ -509,34 +435,30 @@ def test_the_flag_of_a_hidden_answer_is_not_there(marked):
     messages = []
     for flag_id in (marked.answer.flag_id, 9_999):
         with pytest.raises(NotFound) as none:
-            marked.read(marked.case.mara, lambda c, id_=flag_id: response_of_flag(c, id_))
+            marked.read(marked.case.mara, response_of_flag, flag_id)
         messages.append(str(none.value).replace(str(flag_id), "N"))
     assert messages[0] == messages[1]
-    assert marked.read(marked.case.jon, lambda c: response_of_flag(c, marked.answer.flag_id))
+    assert marked.read(marked.case.jon, response_of_flag, marked.answer.flag_id)
 
 
 @on_sqlite
 def test_a_queue_that_hides_people_alone_shows_the_judge_on_its_item_and_no_work_of_others(marked):
-    case, one = marked.case, marked.answer.response_id
     marked.give(blind_judge=False)
-    item = marked.read(case.mara, lambda c: load_item(c, one))
+    item = marked.item(marked.case.mara)
     assert SCORE in [judgment.groundedness for judgment in item.judgments]
     assert item.reviews == ()
-    people = {
-        mark for mark in found_in(item) if "judgment_review" not in mark
-    }  # that is of a supreme judge
-    assert not {mark for mark in people if "review" in mark or "span" in mark}
+    marks = [mark for mark in found_in(item) if "review" in mark or "span" in mark]
+    # A judgment review is one of a supreme judge.
+    assert [mark for mark in marks if "judgment_review" not in mark] == []
 
 
 @on_sqlite
 def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_judges_statements(
     marked,
 ):
-    case, one = marked.case, marked.answer.response_id
     marked.give(blind_people=False)
-    (review,) = marked.read(case.mara, lambda c: load_item(c, one)).reviews
-    assert review.grade.note == "mark-review-note"
-    assert (review.grade.claim_marks, review.grade.why_differs) == ((), None)
+    (review,) = marked.item(marked.case.mara).reviews
+    assert_has(review.grade, note="mark-review-note", claim_marks=(), why_differs=None)
 
 
 @on_sqlite
@@ -544,19 +466,11 @@ def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked):
     case, one = marked.case, marked.answer.response_id
 
     def shown_to(who):
-        item, comments = marked.read(
-            who,
-            lambda c: (
-                load_item(c, one, own_first=True),
-                comments_on(c, one, who.id, own_first=True),
-            ),
-        )
-        told = {
-            mark
-            for mark in found_in((item.reviews, comments))
-            if "review" in mark or "comment" in mark
-        }
+        item = marked.item(who, own_first=True)
         assert item.judgments
+        comments = marked.read(who, comments_on, one, who.id, own_first=True)
+        marks = found_in((item.reviews, comments))
+        told = {mark for mark in marks if "review" in mark or "comment" in mark}
         return item.hidden.people, told
 
     assert shown_to(case.jon) == (True, set())
@@ -565,21 +479,15 @@ def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked):
     assert of_others
     case.grade(one, case.jon, quality=3)
     assert shown_to(case.jon) == (False, of_others)
-    assert marked.read(case.mara, lambda c: load_item(c, one)).reviews
+    assert marked.item(case.mara).reviews
 
 
 def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(marked):
     case = marked.case
-    case.queue(
-        subject="pairs",
-        blind_judge=True,
-        blind_people=True,
-        order=QueueOrder.OLDEST,
-        assigned=(case.mara,),
-    )
+    case.queue(subject="pairs", assigned=(case.mara,), **BLIND)
     assert marked.marks(case.jon, everything)
     assert marked.marks(case.mara, everything) == set()
-    assert marked.read(case.mara, lambda c: load_pairs(c, [marked.answer.pair_id])) == []
+    assert marked.read(case.mara, load_pairs, [marked.answer.pair_id]) == []
 
 
 @on_sqlite
@@ -601,18 +509,20 @@ def test_a_connection_on_which_rows_are_hidden_answers_queries_alone(marked):
         hide_rows(connection, case.mara.id)
         with pytest.raises(ValueError, match="answers only queries"):
             connection.execute(text("UPDATE flag SET state = 'open'"))
-    judgment, score = JUDGMENT, text("judgment.score FROM judgment")
+    reasoning = "SELECT reasoning FROM judgment"
     refused = [
-        lambda c: c.execute(text("SELECT reasoning FROM judgment")),
-        lambda c: c.execute(text("SELECT reasoning FROM judgment").columns(judgment.c.reasoning)),
-        lambda c: c.execute(select(score)),
-        lambda c: c.execute(select(literal_column("(SELECT max(reasoning) FROM judgment)"))),
-        lambda c: c.execute(select(table("judgment_copy", column("id")))),
-        lambda c: c.exec_driver_sql("SELECT reasoning FROM judgment"),
+        text(reasoning),
+        text(reasoning).columns(JUDGMENT.c.reasoning),
+        select(text("judgment.score FROM judgment")),
+        select(literal_column("(SELECT max(reasoning) FROM judgment)")),
+        select(table("judgment_copy", column("id"))),
     ]
-    for ask in refused:
-        with pytest.raises(ValueError, match=r"hidden"):
-            marked.read(case.mara, ask)
+    with Seen(case.store, case.mara.id).reading() as connection:
+        for query in refused:
+            with pytest.raises(ValueError, match="hidden"):
+                connection.execute(query)
+        with pytest.raises(ValueError, match="hidden"):
+            connection.exec_driver_sql(reasoning)
 
 
 def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked):
@@ -633,17 +543,18 @@ def test_a_table_is_filtered_wherever_it_stands_in_a_statement(marked):
             exists().where(judgment.c.groundedness == SCORE)
         ),
     }
-    before = {
-        place: marked.marks(case.mara, lambda c, q=query: c.execute(q).all())
-        for place, query in places.items()
-    }
-    assert [place for place, marks in before.items() if not marks] == []
+
+    def with_marks():
+        with Seen(case.store, case.mara.id).reading() as connection:
+            return [
+                place
+                for place, query in places.items()
+                if found_in(connection.execute(query).all())
+            ]
+
+    assert with_marks() == [*places]
     marked.give()
-    after = {
-        place: marked.marks(case.mara, lambda c, q=query: c.execute(q).all())
-        for place, query in places.items()
-    }
-    assert {place: marks for place, marks in after.items() if marks} == {}
+    assert with_marks() == []
 
 
 def test_whole_rows_are_read_where_it_is_known_what_to_leave_out():
@@ -661,14 +572,14 @@ def test_whole_rows_are_read_where_it_is_known_what_to_leave_out():
     asking = {
         path.relative_to(CORE).as_posix()
         for path in CORE.rglob("*.py")
-        if re.search(r"\bwith_hidden_rows\(", path.read_text(encoding="utf-8"))
+        if re.search(r"\bwith_hidden_rows\(", path.read_text())
     }
     assert asking - {"store/sql_compiler.py"} == known
 
 
 def test_more_answers_than_a_statement_lists_are_hidden_too(case):
     case.add(*(f"hidden-{number}" for number in range(1_001)))
-    case.queue(blind_judge=True, flagged_only=False, order=QueueOrder.RANDOM, max_items=1_001)
+    case.queue(blind_judge=True, flagged_only=False, order="random", max_items=1_001)
     (visible,) = case.add("visible")
     with Seen(case.store, case.mara.id).reading() as connection:
         assert connection.scalars(select(RESPONSE.c.id)).all() == [visible]

@@ -17,6 +17,7 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import EVENT
 from query_plans import statements_of
 from queue_case import CONFIRM, DISMISS, UNSURE
+from stored_rows import columns, write_to
 
 
 def confirm(case, ids, bulk_id="b1", who=None, decision=CONFIRM):
@@ -26,12 +27,12 @@ def confirm(case, ids, bulk_id="b1", who=None, decision=CONFIRM):
 
 
 def states(case):
-    return {flag["response_id"]: flag["state"] for flag in case.flags()}
+    return dict(columns(case.flags(), "response_id", "state"))
 
 
 def standing(case):
     rows = case.reviews()
-    replaced = {row["replaces"] for row in rows}
+    replaced = set(columns(rows, "replaces"))
     return [row for row in rows if row["decision"] != "withdrawn" and row["id"] not in replaced]
 
 
@@ -39,7 +40,7 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case):
     remember_implied(case.store, case.mara, implied=True)
     plain, unsure, graded, held, done, blind = case.flagged(0.1, 0.12, 0.14, 0.16, 0.18, 0.2)
     unflagged = case.flagged(0.9)
-    of_answer = {flag["response_id"]: flag["id"] for flag in case.flags()}
+    of_answer = dict(columns(case.flags(), "response_id", "id"))
     case.decide(of_answer[unsure], case.mara, UNSURE)
     case.grade(graded, case.mara, label=Label.GROUNDED)
     case.queue("held", where=RowFilter(response_ids=(held,)))
@@ -87,7 +88,7 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case):
 @on_sqlite
 def test_a_person_who_was_not_asked_stores_no_implied_label(case):
     assert confirm(case, case.flagged(0.1, 0.2)).decided == 2
-    assert {row["label"] for row in standing(case)} == {None}
+    assert set(columns(standing(case), "label")) == {None}
 
 
 def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it(case, monkeypatch):
@@ -103,14 +104,14 @@ def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it
         patched.setattr(bulk, "update_states", interrupted)
         with pytest.raises(StopIteration):
             confirm(case, ids)
-    assert [row["response_id"] for row in case.reviews()] == ids[:4]
+    assert columns(case.reviews(), "response_id") == ids[:4]
     assert sorted(states(case).values()) == ["confirmed"] * 4 + ["open"]
     parts = []
     again = decide_many(
         case.store, ids, reviewer=case.mara, decision=CONFIRM, bulk_id="b1", progress=parts.append
     )
     assert (again, parts) == (BulkDecided(CONFIRM, decided=5), [2, 4, 5])
-    assert [row["response_id"] for row in case.reviews()] == ids
+    assert columns(case.reviews(), "response_id") == ids
     assert set(states(case).values()) == {"confirmed"}
 
 
@@ -173,7 +174,7 @@ def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case):
         (None, 2),
     ]
     assert undo_many(case.store, "t", reviewer=case.mara) == 2
-    assert [row["quality"] for row in standing(case)] == [2]
+    assert columns(standing(case), "quality") == [2]
 
 
 def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(case):
@@ -210,7 +211,6 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(ca
     case.queue("practice", subject="pairs", order=QueueOrder.RANDOM)
     with pytest.raises(BadInput, match="takes no answers"):
         add("three", queue="practice")
-    with case.store.writing() as connection:
-        viewer = store_reviewer(connection, "oidc", "viewer@example.org", role=Role.REVIEWER)
+    viewer = write_to(case.store, store_reviewer, "oidc", "viewer@example.org", role=Role.REVIEWER)
     with pytest.raises(NotAllowed):
         add_many(case.store, ids, reviewer=viewer, bulk_id="x", queue="legal")

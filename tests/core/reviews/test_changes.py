@@ -8,19 +8,20 @@ from engines import on_sqlite
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.store.items import load_item
+from queue_case import CONFIRM, DISMISS, UNSURE
 from review_case import NOW
-from stored_rows import read
+from stored_rows import assert_has, columns, read
 
 
 @on_sqlite
 @pytest.mark.parametrize(
     ("first", "then", "state"),
     [
-        (Decision.CONFIRM, Decision.DISMISS, "dismissed"),
-        (Decision.DISMISS, Decision.CONFIRM, "confirmed"),
-        (Decision.CONFIRM, Decision.CONFIRM, "confirmed"),
-        (Decision.CONFIRM, Decision.UNSURE, "open"),
-        (Decision.UNSURE, Decision.DISMISS, "dismissed"),
+        (CONFIRM, DISMISS, "dismissed"),
+        (DISMISS, CONFIRM, "confirmed"),
+        (CONFIRM, CONFIRM, "confirmed"),
+        (CONFIRM, UNSURE, "open"),
+        (UNSURE, DISMISS, "dismissed"),
     ],
 )
 def test_a_changed_mind_is_another_row_and_the_flag_follows(team, flag, first, then, state):
@@ -29,13 +30,8 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(team, flag, first, t
     assert team.state(flag) == state
     old, new = team.reviews()
     # What was said first stays.
-    assert (old["quality"], old["note"]) == (1, "no")
-    assert (new["replaces"], new["decision"], new["quality"], new["note"]) == (
-        before,
-        then,
-        3,
-        None,
-    )
+    assert_has(old, quality=1, note="no")
+    assert_has(new, replaces=before, decision=then, quality=3, note=None)
     assert team.events()[-1] == ("edit", "Mara")
 
 
@@ -43,42 +39,42 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(team, flag, first, t
 def test_a_grade_is_changed_without_a_flag(team):
     before = team.grade(team.mara, quality=1)
     team.change(before, team.mara, groundedness=0.5)
-    assert [(row["quality"], row["groundedness"]) for row in team.standing()] == [(None, 0.5)]
+    assert columns(team.standing(), "quality", "groundedness") == [(None, 0.5)]
 
 
 def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(team, flag):
-    before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
+    before = team.decide(flag, team.mara, CONFIRM).review_id
     newer = team.judge(0.2, version=2)
-    team.change(before, team.mara, Decision.UNSURE)
+    team.change(before, team.mara, UNSURE)
     assert (team.state(flag), team.state(newer)) == ("superseded", "open")
 
 
 @on_sqlite
 def test_only_ones_own_that_stands_is_changed(team, flag):
-    before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
+    before = team.decide(flag, team.mara, CONFIRM).review_id
     with pytest.raises(DecisionRefused, match="Mara"):
-        team.change(before, team.jon, Decision.DISMISS)
-    second = team.change(before, team.mara, Decision.DISMISS)
+        team.change(before, team.jon, DISMISS)
+    second = team.change(before, team.mara, DISMISS)
     with pytest.raises(DecisionRefused, match="newer review"):
-        team.change(before, team.mara, Decision.CONFIRM)
+        team.change(before, team.mara, CONFIRM)
     team.undo(second, team.mara)
     with pytest.raises(DecisionRefused, match="undone already"):
-        team.change(second, team.mara, Decision.CONFIRM)
+        team.change(second, team.mara, CONFIRM)
     with pytest.raises(NotFound, match="no review 99"):
-        team.change(99, team.mara, Decision.CONFIRM)
+        team.change(99, team.mara, CONFIRM)
     assert team.state(flag) == "open"
 
 
 @on_sqlite
 def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team, flag):
     decision, grade = (
-        team.decide(flag, team.mara, Decision.CONFIRM).review_id,
+        team.decide(flag, team.mara, CONFIRM).review_id,
         team.grade(team.mara, quality=1),
     )
     for review_id, word in (
         (decision, None),
         (decision, Decision.WITHDRAWN),
-        (grade, Decision.CONFIRM),
+        (grade, CONFIRM),
     ):
         with pytest.raises(BadInput):
             team.change(review_id, team.mara, word, quality=2)
@@ -88,10 +84,8 @@ def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team, flag):
 
 @on_sqlite
 def test_the_same_press_twice_is_one_change(team, flag):
-    before = team.decide(flag, team.mara, Decision.CONFIRM).review_id
-    one, again = (
-        team.change(before, team.mara, Decision.DISMISS, request_key="pressed") for _ in range(2)
-    )
+    before = team.decide(flag, team.mara, CONFIRM).review_id
+    one, again = (team.change(before, team.mara, DISMISS, request_key="pressed") for _ in range(2))
     assert one == again
     assert len(team.reviews()) == 2
     assert [review.stands for review in read(team.store, load_item, team.response_id).reviews] == [
@@ -109,39 +103,39 @@ OPEN_AGAIN = ("undone_open", "ragtruth-12260")
 
 
 @on_sqlite
-@pytest.mark.parametrize("decision", [Decision.CONFIRM, Decision.DISMISS])
+@pytest.mark.parametrize("decision", [CONFIRM, DISMISS])
 def test_undo_opens_the_flag_again(team, flag, decision):
     decided = team.decide(flag, team.mara, decision)
     assert undone(team, decided.review_id) == OPEN_AGAIN
     assert team.state(flag) == "open"
     assert team.standing() == []
-    assert [(row["decision"], row["replaces"]) for row in team.reviews()] == [
+    assert columns(team.reviews(), "decision", "replaces") == [
         (decision, None),
         ("withdrawn", decided.review_id),
     ]
     assert team.events() == [("decide", "Mara"), ("undo", "Mara")]
-    team.decide(flag, team.jon, Decision.CONFIRM)
+    team.decide(flag, team.jon, CONFIRM)
     assert team.state(flag) == "confirmed"
 
 
 @on_sqlite
 def test_undo_gives_an_unsure_flag_back(team, flag):
-    unsure = team.decide(flag, team.mara, Decision.UNSURE)
+    unsure = team.decide(flag, team.mara, UNSURE)
     assert undone(team, unsure.review_id) == ("undone_unsure", "ragtruth-12260")
     assert team.standing() == []
 
 
 @on_sqlite
 def test_undo_does_not_bring_an_earlier_doubt_back(team, flag):
-    team.decide(flag, team.mara, Decision.UNSURE)
-    sure = team.decide(flag, team.mara, Decision.CONFIRM)
+    team.decide(flag, team.mara, UNSURE)
+    sure = team.decide(flag, team.mara, CONFIRM)
     assert undone(team, sure.review_id) == OPEN_AGAIN
     assert team.standing() == []
 
 
 @on_sqlite
 def test_the_same_undo_twice_counts_once(team, flag):
-    decided = team.decide(flag, team.mara, Decision.CONFIRM)
+    decided = team.decide(flag, team.mara, CONFIRM)
     first = team.undo(decided.review_id, team.mara, request_key="undo")
     assert team.undo(decided.review_id, team.mara, request_key="undo") == first
     assert len(team.reviews()) == 2
@@ -149,7 +143,7 @@ def test_the_same_undo_twice_counts_once(team, flag):
 
 @on_sqlite
 def test_only_ones_own_review_can_be_taken_back(team, flag):
-    decided = team.decide(flag, team.mara, Decision.CONFIRM)
+    decided = team.decide(flag, team.mara, CONFIRM)
     with pytest.raises(DecisionRefused, match="Mara"):
         team.undo(decided.review_id, team.jon)
     assert team.state(flag) == "confirmed"
@@ -157,7 +151,7 @@ def test_only_ones_own_review_can_be_taken_back(team, flag):
 
 @on_sqlite
 def test_a_flag_is_not_reopened_beside_a_newer_one(team, flag):
-    decided = team.decide(flag, team.mara, Decision.CONFIRM)
+    decided = team.decide(flag, team.mara, CONFIRM)
     newer = team.judge(0.2, version=2)
     assert (newer != flag, team.state(newer)) == (True, "open")
     assert undone(team, decided.review_id) == ("undone_superseded", "ragtruth-12260")
@@ -167,18 +161,18 @@ def test_a_flag_is_not_reopened_beside_a_newer_one(team, flag):
 
 @on_sqlite
 def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team, flag):
-    decided = team.decide(flag, team.mara, Decision.CONFIRM)
+    decided = team.decide(flag, team.mara, CONFIRM)
     newer = team.judge(0.2, version=2)
-    team.decide(newer, team.jon, Decision.DISMISS)
+    team.decide(newer, team.jon, DISMISS)
     assert undone(team, decided.review_id) == OPEN_AGAIN
     assert (team.state(flag), team.state(newer)) == ("open", "dismissed")
 
 
 @on_sqlite
 def test_a_kept_note_can_be_taken_back_without_touching_the_flag(team, flag):
-    team.decide(flag, team.jon, Decision.CONFIRM)
+    team.decide(flag, team.jon, CONFIRM)
     with pytest.raises(DecisionRefused):
-        team.decide(flag, team.mara, Decision.DISMISS, grade=Grade(note="Why?"))
+        team.decide(flag, team.mara, DISMISS, grade=Grade(note="Why?"))
     kept = team.reviews()[-1]
     assert undone(team, kept["id"]) == ("undone_grade", "ragtruth-12260")
     assert team.state(flag) == "confirmed"
@@ -186,24 +180,24 @@ def test_a_kept_note_can_be_taken_back_without_touching_the_flag(team, flag):
 
 @on_sqlite
 def test_undoing_a_doubt_leaves_anothers_decision_alone(team, flag):
-    unsure = team.decide(flag, team.mara, Decision.UNSURE)
-    team.decide(flag, team.jon, Decision.CONFIRM)
+    unsure = team.decide(flag, team.mara, UNSURE)
+    team.decide(flag, team.jon, CONFIRM)
     team.undo(unsure.review_id, team.mara)
     assert team.state(flag) == "confirmed"
 
 
 @on_sqlite
 def test_the_refusal_after_an_undo_names_the_new_decision(team, flag):
-    first = team.decide(flag, team.jon, Decision.CONFIRM)
+    first = team.decide(flag, team.jon, CONFIRM)
     team.undo(first.review_id, team.jon)
-    team.decide(flag, team.jon, Decision.DISMISS, at=NOW + timedelta(hours=1))
+    team.decide(flag, team.jon, DISMISS, at=NOW + timedelta(hours=1))
     with pytest.raises(DecisionRefused, match=r"dismissed by Jon.* 10:41 UTC"):
-        team.decide(flag, team.mara, Decision.CONFIRM, at=NOW + timedelta(hours=2))
+        team.decide(flag, team.mara, CONFIRM, at=NOW + timedelta(hours=2))
 
 
 @on_sqlite
 def test_a_key_of_another_press_is_refused(team, flag):
-    decided = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
+    decided = team.decide(flag, team.mara, CONFIRM, request_key="pressed")
     with pytest.raises(BadInput, match="another review"):
         team.undo(decided.review_id, team.mara, request_key="pressed")
     assert team.state(flag) == "confirmed"

@@ -10,7 +10,6 @@ from judgeboard.domain import (
     Claim,
     ClaimMark,
     ClaimStatus,
-    Decision,
     Grade,
     JudgeVersion,
     Response,
@@ -27,7 +26,9 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import JUDGMENT
+from queue_case import CONFIRM
 from review_case import ANSWER
+from stored_rows import assert_has, write_to
 
 LONG = "The rope is long."
 CLAIMS = (
@@ -67,7 +68,7 @@ def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(team, judgment):
 def test_a_mark_on_a_sentence_holds_what_stands_there(team):
     flag = team.judge(0.1)
     mark = ClaimMark(ClaimStatus.UNSUPPORTED, "something else", 4, 8)
-    team.decide(flag, team.mara, Decision.CONFIRM, grade=Grade(claim_marks=(mark,)))
+    team.decide(flag, team.mara, CONFIRM, grade=Grade(claim_marks=(mark,)))
     assert marks(team) == (ClaimMark(ClaimStatus.UNSUPPORTED, "rope", 4, 8),)
 
 
@@ -112,10 +113,9 @@ def test_a_mark_that_speaks_of_nothing_is_refused(team, judgment, mark, says):
 
 @on_sqlite
 def test_a_mark_on_another_answers_judgment_is_refused(team, judgment):
-    with team.store.writing() as connection:
-        (other,) = store_responses(
-            connection, [Response("log", "other", "q", ANSWER, passages=("p",))]
-        ).new
+    (other,) = write_to(
+        team.store, store_responses, [Response("log", "other", "q", ANSWER, passages=("p",))]
+    ).new
     team.response_id = other
     with pytest.raises(BadInput, match="other"):
         team.grade(
@@ -144,7 +144,7 @@ def test_why_one_differs_is_said_of_a_verdict_that_was_seen(team, judgment):
         team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT)
     team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=judgment)
     [review] = team.reviews()
-    assert (review["why_differs"], review["judgment_seen_id"]) == ("fluent_text", judgment)
+    assert_has(review, why_differs="fluent_text", judgment_seen_id=judgment)
 
 
 def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a_change(
@@ -171,7 +171,7 @@ def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a
             "number": 1,
         }
     ]
-    assert (row["why_differs"], row["judgment_seen"]) == ("other", judgment)
+    assert_has(row, why_differs="other", judgment_seen=judgment)
     first = import_file(team.store, grades, kind="grades", mapping={"reviewer": "annotator"})
     again = import_file(team.store, grades, kind="grades", mapping={"reviewer": "annotator"})
     assert (first.new, again.new, again.rejected) == (0, 0, 0)
@@ -182,8 +182,7 @@ def test_forgetting_an_answer_takes_the_marks_along(team, judgment):
     team.grade(
         team.mara, quality=1, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=8),)
     )
-    with team.store.writing() as connection:
-        forget_response(connection, "ragtruth-12260", actor="Mara")
+    write_to(team.store, forget_response, "ragtruth-12260", actor="Mara")
     assert marks(team) == ()
 
 

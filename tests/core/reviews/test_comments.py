@@ -16,6 +16,7 @@ from judgeboard.store.reviews import LONGEST_COMMENT, comments_on
 from judgeboard.store.tables import COMMENT
 from queue_case import CONFIRM, DISMISS
 from review_case import NOW
+from stored_rows import columns, read, write_to
 
 LATER = NOW + timedelta(minutes=5)
 
@@ -60,7 +61,7 @@ def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team):
     assert (last.id, last.text, edited.first_at, last.at) == (second, "70 m", NOW, LATER)
     assert answered.comment.text == "No."
     # What was said first stays.
-    assert [row["text"] for row in team.rows(COMMENT)] == ["60 m", "No.", "70 m"]
+    assert columns(team.rows(COMMENT), "text") == ["60 m", "No.", "70 m"]
     assert team.events()[-1] == ("edit_comment", "Mara")
     with pytest.raises(DecisionRefused):
         edit(team, first, team.mara, "80 m", "again")
@@ -71,7 +72,7 @@ def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(team)
     first = say(team, team.mara, "60 m")
     last = withdraw(team, first, team.mara)
     assert said(team) == ()
-    assert [(row["text"], row["replaces"]) for row in team.rows(COMMENT)] == [
+    assert columns(team.rows(COMMENT), "text", "replaces") == [
         ("60 m", None),
         (None, first),
     ]
@@ -122,10 +123,9 @@ def test_a_comment_on_nothing_is_said_so(team):
 @on_sqlite
 def test_a_forgotten_answer_has_no_comments(team):
     say(team, team.mara, "60 m")
-    with team.store.writing() as connection:
-        forget_response(connection, "ragtruth-12260", actor="Mara")
+    write_to(team.store, forget_response, "ragtruth-12260", actor="Mara")
     assert said(team) == ()
-    assert [row["text"] for row in team.rows(COMMENT)] == [None]
+    assert columns(team.rows(COMMENT), "text") == [None]
 
 
 def test_comments_are_exported_with_those_they_replaced(team, tmp_path):
@@ -139,8 +139,7 @@ def test_comments_are_exported_with_those_they_replaced(team, tmp_path):
 
 
 def told(case, who):
-    with Seen(case.store, who.id).reading() as connection:
-        return notifications(connection, who.id)
+    return read(Seen(case.store, who.id), notifications, who.id)
 
 
 def unread(case, who):

@@ -6,7 +6,6 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import (
-    Decision,
     Grade,
     ItemState,
     Label,
@@ -27,7 +26,7 @@ from judgeboard.store.tables import JUDGMENT
 from judgeboard.store.verdict_pairs import why_counts
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, UNSURE
-from stored_rows import read
+from stored_rows import assert_has, columns, read, write_to
 
 
 def split(case, name="q"):
@@ -37,8 +36,7 @@ def split(case, name="q"):
 
 
 def signed_in(case, name, role=Role.REVIEWER):
-    with case.store.writing() as connection:
-        return store_reviewer(connection, "oidc", f"{name}@example.org", role=role)
+    return write_to(case.store, store_reviewer, "oidc", f"{name}@example.org", role=role)
 
 
 def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case):
@@ -50,8 +48,8 @@ def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case):
     assert [line.item.item_id for page in (first, last) for line in page.lines] == sorted(items)
     assert (first.next, last.next) == (sorted(items)[1], None)
     line = first.lines[0]
-    assert (line.differ_on, line.reviews) == (("decision", "quality"), 2)
-    assert (line.item.queue, line.item.external_id, line.item.question) == ("q", "a0", "q?")
+    assert_has(line, differ_on=("decision", "quality"), reviews=2)
+    assert_has(line.item, queue="q", external_id="a0", question="q?")
 
 
 def test_those_of_a_closed_queue_are_listed_where_it_is_named(case):
@@ -101,7 +99,7 @@ def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_th
     case.queue(needed=2)
     item = split(case)
     (own,) = case.read(own_conflicts, case.mara.id).lines
-    assert (own.item.item_id, own.item.state) == (item, ItemState.CONFLICT)
+    assert_has(own.item, item_id=item, state=ItemState.CONFLICT)
     assert case.read(own_conflicts, other.id).lines == ()
     with pytest.raises(NotAllowed):
         case.read(load_conflict, item, case.mara)
@@ -119,9 +117,7 @@ def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case):
     case.queue_of(0.1, needed=2)
     case.queue("blind", blind_judge=True, order=QueueOrder.OLDEST, assigned=(case.lead,))
     item = split(case)
-    with Seen(case.store, case.lead.id).reading() as connection:
-        # Not as a row without a question.
-        assert open_conflicts(connection).lines == ()
+    assert read(Seen(case.store, case.lead.id), open_conflicts).lines == ()
     with case.store.reading() as connection, pytest.raises(NotAllowed):
         load_conflict(connection, item, case.lead)
     case.review(case.lead, CONFIRM, "blind")
@@ -207,7 +203,7 @@ def judgments(team):
     """Two versions' judgments of the one answer."""
     team.judge(0.3, version=1)
     team.judge(0.2, version=2)
-    return [row["id"] for row in team.rows(JUDGMENT)]
+    return columns(team.rows(JUDGMENT), "id")
 
 
 def counts(team):
@@ -249,7 +245,7 @@ def test_the_agreement_page_counts_them_alike(team, judgments):
 def test_why_is_said_later_in_place_of_ones_own_review(team, judgments):
     flag = team.flags()[-1]["id"]
     given_grade = Grade(quality=4, note="fine")
-    team.decide(flag, team.mara, Decision.DISMISS, grade=given_grade, seconds=12.0)
+    team.decide(flag, team.mara, DISMISS, grade=given_grade, seconds=12.0)
     review_id = explain_difference(
         team.store,
         response_id=team.response_id,
@@ -259,17 +255,8 @@ def test_why_is_said_later_in_place_of_ones_own_review(team, judgments):
         request_key="why",
     )
     [row] = team.standing()
-    assert (row["id"], row["decision"], row["quality"], row["note"]) == (
-        review_id,
-        "dismiss",
-        4,
-        "fine",
-    )
-    assert (row["why_differs"], row["judgment_seen_id"], row["seconds"]) == (
-        "refusal",
-        judgments[1],
-        12.0,
-    )
+    assert_has(row, id=review_id, decision="dismiss", quality=4, note="fine")
+    assert_has(row, why_differs="refusal", judgment_seen_id=judgments[1], seconds=12.0)
     assert team.state(flag) == "dismissed"
     assert counts(team) == [("rag v2", 1, {"refusal": 1})]
 

@@ -11,7 +11,9 @@ from judgeboard.errors import BadInput, Contradiction, DecisionRefused, NotFound
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import labelled_decision
 from judgeboard.store.own_reviews import read_draft, save_draft
+from queue_case import CONFIRM, DISMISS, UNSURE
 from review_case import ANSWER, NOW
+from stored_rows import assert_has, columns, write_to
 
 GRADE = Grade(
     label=Label.HALLUCINATED,
@@ -26,13 +28,11 @@ GRADE = Grade(
 @on_sqlite
 @pytest.mark.parametrize(
     ("decision", "state"),
-    [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")],
+    [(CONFIRM, "confirmed"), (DISMISS, "dismissed"), (UNSURE, "open")],
 )
 def test_a_decision_is_one_review_with_everything_given(team, flag, decision, state):
     seen = team.flags()[0]["judgment_id"]
-    grade = replace(
-        GRADE, label=Label.GROUNDED if decision is Decision.DISMISS else Label.HALLUCINATED
-    )
+    grade = replace(GRADE, label=Label.GROUNDED if decision is DISMISS else Label.HALLUCINATED)
     decided = team.decide(
         flag, team.mara, decision, grade=grade, judgment_seen_id=seen, seconds=12.5
     )
@@ -40,23 +40,23 @@ def test_a_decision_is_one_review_with_everything_given(team, flag, decision, st
     assert team.state(flag) == state
     (review,) = team.reviews()
     assert review["decision"] == decision
-    assert (review["label"], review["groundedness"], review["quality"]) == (grade.label, 0.5, 2)
+    assert_has(review, label=grade.label, groundedness=0.5, quality=2)
     assert review["spans"] == [{"start": 4, "end": 8, "why": "wrong"}]
-    assert (review["note"], review["corrected_answer"]) == (GRADE.note, "60 m")
-    assert (review["judgment_seen_id"], review["seconds"], review["at"]) == (seen, 12.5, NOW)
+    assert_has(review, note=GRADE.note, corrected_answer="60 m")
+    assert_has(review, judgment_seen_id=seen, seconds=12.5, at=NOW)
     assert team.events() == [("decide", "Mara")]
 
 
 @pytest.mark.parametrize(
     ("label", "rules", "quality", "decision"),
     [
-        (Label.HALLUCINATED, (), 4, Decision.CONFIRM),
-        (Label.HALLUCINATED, ("low_groundedness", "low_quality"), None, Decision.CONFIRM),
+        (Label.HALLUCINATED, (), 4, CONFIRM),
+        (Label.HALLUCINATED, ("low_groundedness", "low_quality"), None, CONFIRM),
         (Label.HALLUCINATED, ("low_quality",), None, None),
-        (Label.GROUNDED, (), None, Decision.DISMISS),
-        (Label.GROUNDED, (), 3, Decision.DISMISS),
+        (Label.GROUNDED, (), None, DISMISS),
+        (Label.GROUNDED, (), 3, DISMISS),
         (Label.GROUNDED, (), 2, None),
-        (Label.GROUNDED, ("low_groundedness",), None, Decision.DISMISS),
+        (Label.GROUNDED, ("low_groundedness",), None, DISMISS),
         (Label.GROUNDED, ("low_groundedness", "poor_rating"), None, None),
         (None, (), 1, None),
     ],
@@ -67,10 +67,10 @@ def test_a_label_makes_the_decision_where_it_leaves_nothing_open(label, rules, q
 
 @on_sqlite
 def test_a_repeated_press_answers_what_it_did_even_after_an_undo(team, flag):
-    first = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
+    first = team.decide(flag, team.mara, CONFIRM, request_key="pressed")
     team.undo(first.review_id, team.mara)
-    again = team.decide(flag, team.mara, Decision.CONFIRM, request_key="pressed")
-    assert (again.review_id, again.repeated) == (first.review_id, True)
+    again = team.decide(flag, team.mara, CONFIRM, request_key="pressed")
+    assert_has(again, review_id=first.review_id, repeated=True)
     # The decision and its withdrawal.
     assert len(team.reviews()) == 2
     assert team.state(flag) == "open"
@@ -78,8 +78,8 @@ def test_a_repeated_press_answers_what_it_did_even_after_an_undo(team, flag):
 
 @on_sqlite
 def test_a_key_of_another_press_is_refused(team, flag):
-    team.decide(flag, team.mara, Decision.UNSURE, request_key="pressed")
-    for by, decision in ((team.jon, Decision.UNSURE), (team.mara, Decision.CONFIRM)):
+    team.decide(flag, team.mara, UNSURE, request_key="pressed")
+    for by, decision in ((team.jon, UNSURE), (team.mara, CONFIRM)):
         with pytest.raises(BadInput):
             team.decide(flag, by, decision, request_key="pressed")
     with pytest.raises(BadInput):
@@ -89,23 +89,23 @@ def test_a_key_of_another_press_is_refused(team, flag):
 
 @on_sqlite
 def test_the_second_decision_is_refused_with_who_what_and_when(team, flag):
-    team.decide(flag, team.jon, Decision.CONFIRM)
+    team.decide(flag, team.jon, CONFIRM)
     with pytest.raises(DecisionRefused, match=r"ragtruth-12260.* by Jon.*09:41"):
-        team.decide(flag, team.mara, Decision.DISMISS, at=NOW + timedelta(minutes=3))
+        team.decide(flag, team.mara, DISMISS, at=NOW + timedelta(minutes=3))
     with pytest.raises(DecisionRefused, match=r"by you.*1 Mar 09:41"):
-        team.decide(flag, team.jon, Decision.DISMISS, at=NOW + timedelta(days=40))
-    assert [review["decision"] for review in team.reviews()] == ["confirm"]
+        team.decide(flag, team.jon, DISMISS, at=NOW + timedelta(days=40))
+    assert columns(team.reviews(), "decision") == ["confirm"]
     assert team.state(flag) == "confirmed"
 
 
 @on_sqlite
 def test_only_the_note_of_a_refused_decision_is_stored(team, flag):
-    team.decide(flag, team.jon, Decision.DISMISS)
+    team.decide(flag, team.jon, DISMISS)
     for _ in range(2):  # pressed twice: kept once
         with pytest.raises(DecisionRefused, match="kept"):
-            team.decide(flag, team.mara, Decision.CONFIRM, grade=GRADE, request_key="late")
+            team.decide(flag, team.mara, CONFIRM, grade=GRADE, request_key="late")
     decided, kept = team.reviews()
-    assert (kept["decision"], kept["flag_ids"], kept["reviewer_id"]) == (None, (), team.mara.id)
+    assert_has(kept, decision=None, flag_ids=(), reviewer_id=team.mara.id)
     grade = ("label", "groundedness", "quality", "spans", "corrected_answer")
     assert [kept[name] for name in ("note", *grade)] == [GRADE.note, *[None] * len(grade)]
     assert team.standing() == [decided, kept]
@@ -114,15 +114,16 @@ def test_only_the_note_of_a_refused_decision_is_stored(team, flag):
 
 @on_sqlite
 def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(team, flag):
-    team.decide(flag, team.jon, Decision.DISMISS)
+    team.decide(flag, team.jon, DISMISS)
     subject = team.reviews()[0]["response_id"]
     team.grade(team.mara, quality=1)
-    with team.store.writing() as connection:
-        save_draft(connection, team.mara.id, subject, {"quality": 4}, NOW + timedelta(minutes=1))
+    write_to(
+        team.store, save_draft, team.mara.id, subject, {"quality": 4}, NOW + timedelta(minutes=1)
+    )
     late = Grade(quality=4, note="Too long.")
     with pytest.raises(DecisionRefused):
-        team.decide(flag, team.mara, Decision.CONFIRM, grade=late, at=NOW + timedelta(minutes=2))
-    assert [(review["quality"], review["note"]) for review in team.standing()] == [
+        team.decide(flag, team.mara, CONFIRM, grade=late, at=NOW + timedelta(minutes=2))
+    assert columns(team.standing(), "quality", "note") == [
         (None, None),
         (1, None),
         (None, "Too long."),
@@ -135,7 +136,7 @@ def test_a_superseded_flag_says_that_a_newer_verdict_came(team, flag):
     team.judge(0.9)
     assert team.state(flag) == "superseded"
     with pytest.raises(DecisionRefused, match="ragtruth-12260"):
-        team.decide(flag, team.mara, Decision.CONFIRM)
+        team.decide(flag, team.mara, CONFIRM)
     assert team.reviews() == []
 
 
@@ -144,16 +145,14 @@ def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(team, flag):
     seen = team.flags()[0]["judgment_id"]
     team.judge(0.2)
     assert team.state(flag) == "open"
-    team.decide(flag, team.mara, Decision.CONFIRM, judgment_seen_id=seen)
+    team.decide(flag, team.mara, CONFIRM, judgment_seen_id=seen)
     assert team.reviews()[0]["judgment_seen_id"] == seen
 
 
 def test_blank_texts_are_nothing(team, flag):
-    team.decide(
-        flag, team.mara, Decision.CONFIRM, grade=Grade(note="  \n", corrected_answer=" ", spans=())
-    )
+    team.decide(flag, team.mara, CONFIRM, grade=Grade(note="  \n", corrected_answer=" ", spans=()))
     (review,) = team.reviews()
-    assert (review["note"], review["corrected_answer"], review["spans"]) == (None, None, None)
+    assert_has(review, note=None, corrected_answer=None, spans=None)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +177,7 @@ def test_blank_texts_are_nothing(team, flag):
 )
 def test_what_cannot_be_used_changes_nothing(sqlite_team, given, said):
     flag = sqlite_team.judge(0.3)
-    given = {"decision": Decision.CONFIRM} | given
+    given = {"decision": CONFIRM} | given
     with pytest.raises(BadInput, match=said):
         sqlite_team.decide(flag, sqlite_team.mara, **given)
     assert sqlite_team.reviews() == []
@@ -188,21 +187,21 @@ def test_what_cannot_be_used_changes_nothing(sqlite_team, given, said):
 def test_the_last_character_can_be_marked(sqlite_team):
     flag = sqlite_team.judge(0.3)
     whole = {"start": 0, "end": len(ANSWER)}
-    sqlite_team.decide(flag, sqlite_team.mara, Decision.CONFIRM, grade=Grade(spans=(whole,)))
+    sqlite_team.decide(flag, sqlite_team.mara, CONFIRM, grade=Grade(spans=(whole,)))
     assert sqlite_team.reviews()[0]["spans"] == [whole]
 
 
 @on_sqlite
 def test_a_flag_that_is_not_there_is_said(team):
     with pytest.raises(NotFound, match="no flag 77"):
-        team.decide(77, team.mara, Decision.CONFIRM)
+        team.decide(77, team.mara, CONFIRM)
 
 
 @on_sqlite
 def test_a_reviewer_is_one_person_however_the_name_is_spaced(team):
     assert ensure_reviewer(team.store, "page", "  Mara ") == team.mara
     assert ensure_reviewer(team.store, "import", "Mara").id != team.mara.id
-    assert (team.mara.origin, team.mara.name, team.mara.role) == ("page", "Mara", "reviewer")
+    assert_has(team.mara, origin="page", name="Mara", role="reviewer")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a" * 81, "a\u202eb"])
@@ -215,13 +214,13 @@ def test_a_name_that_cannot_be_shown_is_refused(sqlite_team, name):
 def test_an_id_that_no_database_can_hold_is_bad_input(team):
     for number in (2**63, -(2**63) - 1):
         with pytest.raises(BadInput, match=r"2\*\*63|out of range"):
-            team.decide(number, team.mara, Decision.CONFIRM)
+            team.decide(number, team.mara, CONFIRM)
 
 
 @on_sqlite
 @pytest.mark.parametrize(
     ("decision", "label"),
-    [(Decision.DISMISS, Label.HALLUCINATED), (Decision.CONFIRM, Label.GROUNDED)],
+    [(DISMISS, Label.HALLUCINATED), (CONFIRM, Label.GROUNDED)],
 )
 def test_a_label_that_contradicts_its_decision_is_refused(team, flag, decision, label):
     with pytest.raises(Contradiction, match=label):
@@ -231,4 +230,4 @@ def test_a_label_that_contradicts_its_decision_is_refused(team, flag, decision, 
     review_id = team.decide(flag, team.mara, decision, grade=Grade(label=other)).review_id
     with pytest.raises(Contradiction, match=label):
         team.change(review_id, team.mara, decision, label=label)
-    assert [review["label"] for review in team.reviews()] == [other]
+    assert columns(team.reviews(), "label") == [other]

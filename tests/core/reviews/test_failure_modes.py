@@ -101,8 +101,7 @@ def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes):
     modes.review(modes.mara, modes=(ENTITY,))
     save_mode(modes.store, "Wrong Entity", "Names another person", key="n", by=modes.lead)
     save_mode(modes.store, OUTDATED, retired=True, by=modes.lead)
-    with modes.store.reading() as connection:
-        listed = [(mode.name, mode.key, mode.retired) for mode in list_modes(connection).values()]
+    listed = [(mode.name, mode.key, mode.retired) for mode in modes.read(list_modes).values()]
     assert listed == [(ENTITY, "N", False), (OUTDATED, None, True)]
     for name, key in (("another", "N"), ("another", "R"), (" ", None), ("x" * 61, None)):
         with pytest.raises(BadInput):

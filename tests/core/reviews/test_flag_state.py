@@ -6,9 +6,10 @@ import shutil
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from judgeboard.domain import Decision, Grade
+from judgeboard.domain import Grade
 from judgeboard.errors import JudgeboardError
 from judgeboard.store.opening import open_store
+from queue_case import CONFIRM, DISMISS, UNSURE
 from review_case import flagged_case
 
 PRESSES = st.lists(
@@ -16,7 +17,7 @@ PRESSES = st.lists(
         st.tuples(
             st.just("decide"),
             st.sampled_from(["mara", "jon"]),
-            st.sampled_from([Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE]),
+            st.sampled_from([CONFIRM, DISMISS, UNSURE]),
             st.integers(0, 3),
         ),
         st.tuples(st.just("undo"), st.sampled_from(["mara", "jon"]), st.none(), st.integers(0, 9)),
@@ -29,14 +30,14 @@ PRESSES = st.lists(
 
 @example(
     presses=[
-        ("decide", "mara", Decision.CONFIRM, 0),
+        ("decide", "mara", CONFIRM, 0),
         ("judge", None, None, 2),
         ("judge", None, None, 1),
     ]
 )
 @example(  # the decided one is taken back: it waits again, and stands for the other still
     presses=[
-        ("decide", "mara", Decision.CONFIRM, 0),
+        ("decide", "mara", CONFIRM, 0),
         ("judge", None, None, 2),
         ("judge", None, None, 1),
         ("undo", "mara", None, 0),

@@ -6,11 +6,11 @@ from engines import on_sqlite
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment
 from judgeboard.store.forgetting import forget_response
+from stored_rows import write_to
 
 
 def forget(case, named):
-    with case.store.writing() as connection:
-        forget_response(connection, named, actor="me")
+    write_to(case.store, forget_response, named, actor="me")
 
 
 def test_who_holds_a_forgotten_answer_cannot_write_its_text_down_again(case):

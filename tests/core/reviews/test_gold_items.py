@@ -3,17 +3,15 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Label
 from judgeboard.errors import BadInput
 from judgeboard.measure.notes import note, paragraph
 from judgeboard.measure.ratings import AnswerRatings, PairSource
 from judgeboard.reviews.person_work import everybodys_work, training_feedback
 from judgeboard.reviews.queues import assign_queue
-from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
 from judgeboard.store.queues import new_queue
 from queue_case import CONFIRM, DISMISS
-from stored_rows import read
+from stored_rows import assert_has
 
 
 @pytest.fixture
@@ -22,21 +20,20 @@ def gold(case):
     ids = case.flagged(0.1, 0.2, 0.3)
     case.queue("gold", needed=2)
     for _ in ids:
-        case.review(case.mara, CONFIRM, "gold", label=Label.HALLUCINATED)
-        disputed = case.review(case.jon, DISMISS, "gold", label=Label.GROUNDED)
-        case.adjudicate(disputed.item_id, DISMISS, label=Label.GROUNDED)
+        case.review(case.mara, CONFIRM, "gold", label="hallucinated")
+        disputed = case.review(case.jon, DISMISS, "gold", label="grounded")
+        case.adjudicate(disputed.item_id, DISMISS, label="grounded")
     return ids
 
 
 def work(case, who):
-    return next(
-        each for each in read(case.store, everybodys_work, now=case.now) if each.person.id == who.id
-    )
+    everybody = case.read(everybodys_work, now=case.now)
+    return next(each for each in everybody if each.person == who)
 
 
 def labels(case):
     with case.store.reading() as connection:
-        return int(AnswerRatings(PairSource(connection), "label").people().ratings.rated.sum())
+        return AnswerRatings(PairSource(connection), "label").people().ratings.rated.sum()
 
 
 @on_sqlite
@@ -46,17 +43,13 @@ def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_al
     first = case.lease(case.ada)
     assert first.response_id in gold
     assert not any("test" in phrase for phrase in first.queue.grades)
-    with Seen(
-        case.store, case.ada.id
-    ).reading() as connection:  # the gold label is hidden until she has reviewed it
-        assert not load_item(connection, first.response_id).reviews
-    case.say(first, case.ada, CONFIRM, label=Label.HALLUCINATED)
-    case.say(case.lease(case.ada), case.ada, DISMISS, label=Label.GROUNDED)
-    tests = work(case, case.ada).tests
-    assert (tests.value, tests.n) == (0.5, 2)
+    # The gold label is hidden until she has reviewed it.
+    assert not case.read_as(case.ada, load_item, first.response_id).reviews
+    case.say(first, case.ada, CONFIRM, label="hallucinated")
+    case.say(case.lease(case.ada), case.ada, DISMISS, label="grounded")
+    assert_has(work(case, case.ada).tests, value=0.5, n=2)
     assert labels(case) == counted
-    progress = case.progress()
-    assert (progress.items, progress.waiting, progress.reviews) == (before.items, before.waiting, 0)
+    assert_has(case.progress(), items=before.items, waiting=before.waiting, reviews=0)
     assert case.flag_states()[:3] == ["dismissed"] * 3
     case.review(case.ada)
     assert case.lease(case.ada).response_id not in gold  # she has had all three
@@ -65,31 +58,31 @@ def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_al
 
 
 def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(case, gold):
-    created = case.queue("training", training=True, max_items=2, assigned=(case.ada,))
-    assert created.joined == 2
+    assert case.queue("training", training=True, max_items=2, assigned=(case.ada,)).joined == 2
     case.flagged(0.12)  # joins no training queue
     assert work(case, case.ada).left == 2
-    wrong = case.review(case.ada, CONFIRM, "training", label=Label.GROUNDED)
-    right = case.review(case.ada, DISMISS, "training", label=Label.GROUNDED)
+    wrong = case.review(case.ada, CONFIRM, "training", label="grounded")
+    right = case.review(case.ada, DISMISS, "training", label="grounded")
     assert case.take(case.ada, "training") is None
-    differing = case.read(training_feedback, wrong.item_id, wrong.review_id)
-    equal = case.read(training_feedback, right.item_id, right.review_id)
     label, because = "dismissed, grounded", note("gold_reason", reason="why")
     differs = note("gold_differs", parts=("decision",), label=label)
-    assert differing == paragraph((differs, because))
-    assert equal == paragraph((note("gold_agrees", label=label), because))
-    assert (work(case, case.ada).training.value, work(case, case.ada).tests.value) == (0.5, None)
+    for decided, words in ((wrong, differs), (right, note("gold_agrees", label=label))):
+        feedback = case.read(training_feedback, decided.item_id, decided.review_id)
+        assert feedback == paragraph((words, because))
+    ada = work(case, case.ada)
+    assert (ada.training.value, ada.tests.value) == (0.5, None)
     assign_queue(case.store, "training", by=case.lead, add=[case.jon])
     assert work(case, case.jon).left == 2  # also of answers that he reviewed
     assert case.flag_states()[:3] == ["dismissed"] * 3
 
 
 def test_people_train_on_the_same_answers_at_the_same_time(case, gold):
-    case.queue("training", training=True, assigned=(case.ada, case.jon))
-    assert (work(case, case.ada).left, work(case, case.jon).left) == (3, 3)
-    for person in (case.ada, case.jon) * 3:
-        case.review(person, DISMISS, "training", label=Label.GROUNDED)
-    assert {work(case, person).training.value for person in (case.ada, case.jon)} == {1}
+    people = case.ada, case.jon
+    case.queue("training", training=True, assigned=people)
+    assert [work(case, person).left for person in people] == [3, 3]
+    for person in people * 3:
+        case.review(person, DISMISS, "training", label="grounded")
+    assert {work(case, person).training.value for person in people} == {1}
 
 
 @on_sqlite

@@ -4,21 +4,18 @@ import pytest
 from sqlalchemy import text
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, Label
+from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
+from queue_case import CONFIRM
+from stored_rows import assert_has, columns
 
 
 @on_sqlite
 def test_an_answer_without_a_flag_can_be_graded(team):
     review_id = team.grade(team.mara, label=Label.GROUNDED, quality=4, seconds=3.0)
     (review,) = team.reviews()
-    assert (review["id"], review["flag_ids"], review["decision"], review["label"]) == (
-        review_id,
-        (),
-        None,
-        "grounded",
-    )
+    assert_has(review, id=review_id, flag_ids=(), decision=None, label="grounded")
     assert team.events() == [("grade", "Mara")]
 
 
@@ -26,20 +23,20 @@ def test_an_answer_without_a_flag_can_be_graded(team):
 def test_grading_again_replaces_ones_own_grade_only(team):
     first, others = team.grade(team.mara, quality=2), team.grade(team.jon, quality=1)
     second = team.grade(team.mara, groundedness=0.8)
-    assert [(row["id"], row["replaces"]) for row in team.reviews()] == [
+    assert columns(team.reviews(), "id", "replaces") == [
         (first, None),
         (others, None),
         (second, first),
     ]
-    assert [row["id"] for row in team.standing()] == [others, second]
+    assert columns(team.standing(), "id") == [others, second]
 
 
 @on_sqlite
 def test_a_grade_does_not_replace_a_decision(team):
     flag = team.judge(0.1)
-    team.decide(flag, team.mara, Decision.CONFIRM)
+    team.decide(flag, team.mara, CONFIRM)
     team.grade(team.mara, quality=1)
-    assert [row["decision"] for row in team.standing()] == ["confirm", None]
+    assert columns(team.standing(), "decision") == ["confirm", None]
     assert team.state(flag) == "confirmed"
 
 
@@ -74,7 +71,7 @@ def test_a_grade_taken_back_leaves_nothing_standing(team):
     assert team.undo(second, team.mara).code == "undone_grade"
     assert team.standing() == []
     third = team.grade(team.mara, quality=4)
-    assert [row["id"] for row in team.standing()] == [third]
+    assert columns(team.standing(), "id") == [third]
 
 
 @on_sqlite

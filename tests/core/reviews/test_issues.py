@@ -21,6 +21,7 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import Issue
 from judgeboard.text import utc_day
 from queue_case import DISMISS
+from stored_rows import assert_has, columns, write_to
 
 FIRST = datetime(2026, 3, 2, tzinfo=UTC)  # a Monday
 LOW = RowFilter(rules=("low_groundedness",))
@@ -50,7 +51,7 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
         Issue(title=" Wrong   fees ", filter=LOW, description="Last year's table", owner="mara"),
         by=case.lead,
     )
-    assert (issue.number, issue.title, issue.owner) == (1, "Wrong fees", "Mara")
+    assert_has(issue, number=1, title="Wrong fees", owner="Mara")
     # A dismissed flag is no sign of the problem.
     assert issue.filter.states == ("confirmed", "open")
     before = figures(case, issue)
@@ -62,7 +63,7 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     answer(case, 2, 0.1, *[0.9] * 29)
     answer(case, None, 0.1)
     after = figures(case, fixed)
-    assert (after.answers, after.without_time, after.last_day) == (6, 1, utc_day(FIRST) + 14)
+    assert_has(after, answers=6, without_time=1, last_day=utc_day(FIRST) + 14)
     assert [share.value for share in (after.before, after.after)] == pytest.approx([4 / 6, 1 / 30])
     assert [(week.start - utc_day(FIRST), week.estimate.n) for week in after.weeks] == [
         (0, 4),
@@ -86,7 +87,7 @@ def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case):
     issue = save_issue(case.store, Issue(title="Fees", filter=LOW), by=case.lead)
     fixed = issue.changed(state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 7)
     shown = figures(case, save_issue(case.store, fixed, by=case.lead))
-    assert (shown.answers, shown.misdated, shown.last_day) == (3, 2, utc_day(FIRST))
+    assert_has(shown, answers=3, misdated=2, last_day=utc_day(FIRST))
     assert [(week.start, week.estimate.n) for week in shown.weeks] == [(utc_day(FIRST), 2)]
     assert (shown.before.n, shown.before.value, shown.after.n) == (2, 0.5, 0)
 
@@ -109,7 +110,7 @@ def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blin
         by=case.lead,
     )
     flags = save_issue(case.store, Issue(title="Low", filter=LOW), by=case.lead)
-    assert (figures(case, issue).before.value, figures(case, issue).before.n) == (0.5, 2)
+    assert_has(figures(case, issue).before, value=0.5, n=2)
     assert [each.code for each in issue_notes(issue, figures(case, issue))] == ["issue_reviewed"]
     for each in (issue, flags):
         hidden = figures(case, each, viewer=case.jon.id)
@@ -165,7 +166,7 @@ def test_leads_keep_issues_and_nobody_overwrites_a_change(case, tmp_path):
     assert save_issue(case.store, Issue(title="Second", filter=LOW), by=case.lead).number == 2
     export_tables(case.store, {"issues": tmp_path / "issues.jsonl"})
     rows = [json.loads(line) for line in (tmp_path / "issues.jsonl").read_text().splitlines()]
-    assert [(row["number"], row["version"], row["state"]) for row in rows] == [
+    assert columns(rows, "number", "version", "state") == [
         (1, 1, "open"),
         (1, 2, "fixed"),
         (1, 3, "closed"),
@@ -177,7 +178,6 @@ def test_leads_keep_issues_and_nobody_overwrites_a_change(case, tmp_path):
 
 @on_sqlite
 def test_a_reviewer_who_signed_in_may_not_open_one(case):
-    with case.store.writing() as connection:
-        person = store_reviewer(connection, "oidc", "ann@example.com")
+    person = write_to(case.store, store_reviewer, "oidc", "ann@example.com")
     with pytest.raises(NotAllowed, match="leads"):
         save_issue(case.store, Issue(title="Fees", filter=LOW), by=person)

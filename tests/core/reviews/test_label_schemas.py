@@ -19,6 +19,7 @@ from judgeboard.store.queue_items import reviews_on
 from judgeboard.store.queues import new_queue
 from judgeboard.store.reviews import find_review
 from queue_case import CONFIRM, DISMISS, UNSURE
+from stored_rows import assert_has, write_to
 
 SUPPORT = """
 name: support
@@ -138,30 +139,29 @@ def test_exported_fields_can_be_imported_again(queue, tmp_path):
     review(queue, queue.mara, **WHOLE)
     file = tmp_path / "reviews.jsonl"
     export_tables(queue.store, {"reviews": file})
-    (row,) = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    (row,) = [json.loads(line) for line in file.read_text().splitlines()]
     assert (row["label_schema"], row["fields"]["tone"], row["fields"]["why"]) == (
         "support v1",
         2,
         WHOLE["why"],
     )
     again = import_file(queue.store, file, kind="grades")
-    assert (again.new, again.rejected) == (0, 0)
-    file.write_text(json.dumps(row | {"reviewer": "Ada"}), encoding="utf-8")
+    assert_has(again, new=0, rejected=0)
+    file.write_text(json.dumps(row | {"reviewer": "Ada"}))
     by_another = import_file(queue.store, file, kind="grades")
-    assert (by_another.new, by_another.rejected) == (1, 0)
+    assert_has(by_another, new=1, rejected=0)
     newest = max(queue.reviews(), key=lambda each: each["id"])
     kept = queue.read(find_review, newest["id"])
     assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
-    file.write_text(json.dumps(row | {"fields": {"verdict": "green"}}), encoding="utf-8")
+    file.write_text(json.dumps(row | {"fields": {"verdict": "green"}}))
     assert import_file(queue.store, file, kind="grades").rejected == 1
 
 
 def test_forgetting_removes_texts_and_spans_and_keeps_choices(queue):
     review(queue, queue.mara, **WHOLE)
-    with queue.store.writing() as connection:
-        forget_response(connection, "a0", actor="test")
+    write_to(queue.store, forget_response, "a0", actor="test")
     (row,) = queue.reviews()
-    assert (row["texts"], row["spans"]) == (None, None)
+    assert_has(row, texts=None, spans=None)
     assert row["choices"]["verdict"] == "wrong"
 
 

@@ -4,7 +4,6 @@ import io
 import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from threading import Barrier
 
 import pytest
@@ -13,7 +12,6 @@ from engines import on_sqlite
 from judgeboard.domain import (
     ClaimMark,
     ClaimStatus,
-    Decision,
     Grade,
     JudgeVersion,
     Label,
@@ -32,7 +30,6 @@ from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import change_settings, ensure_reviewer
 from judgeboard.reviews.decisions import implying_rules, remember_implied
 from judgeboard.reviews.queues import create_queue
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import flag_reviews
@@ -47,9 +44,9 @@ from judgeboard.store.reviews import find_review
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT
 from pair_log import add_pairs
-from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
+from queue_case import CONFIRM, DISMISS, UNSURE
 from review_case import NOW, flagged_case
-from stored_rows import read
+from stored_rows import assert_has, columns
 
 RULES = ("low_groundedness", "low_quality")
 
@@ -67,7 +64,7 @@ def team(store):
     """An answer with a flag of low groundedness and one of low quality."""
     case = flagged_case(store)
     judge_low(store, case.response_id)
-    assert sorted(flag["rule"] for flag in case.flags()) == list(RULES)
+    assert sorted(columns(case.flags(), "rule")) == list(RULES)
     return case
 
 
@@ -78,7 +75,12 @@ def listed(case, where=None, reviewer_id=None):
 
 
 def states(case):
-    return {flag["rule"]: flag["state"] for flag in case.flags()}
+    return dict(columns(case.flags(), "rule", "state"))
+
+
+def flag_of(case, rule="low_groundedness"):
+    """The id of the flag that a rule raised."""
+    return dict(columns(case.flags(), "rule", "id"))[rule]
 
 
 def test_an_answer_is_one_line_with_all_its_reasons(team):
@@ -95,17 +97,15 @@ def test_an_answer_is_one_line_with_all_its_reasons(team):
         (of_rule,) = listed(team, RowFilter(rules=(rule,)))
         assert (flags[of_rule.flag_id]["rule"], of_rule.rules) == (rule, line.rules)
     assert [each.flag_id for each in listed(team, RowFilter(rules=RULES))] == [worst["id"]]
-    assert [(rule, n) for rule, _, n in read(team.store, open_counts)] == [
-        (rule, 1) for rule in RULES
-    ]
+    assert [(rule, n) for rule, _, n in team.read(open_counts)] == [(rule, 1) for rule in RULES]
 
 
 @pytest.mark.parametrize(
     ("decision", "state"),
-    [(Decision.CONFIRM, "confirmed"), (Decision.DISMISS, "dismissed"), (Decision.UNSURE, "open")],
+    [(CONFIRM, "confirmed"), (DISMISS, "dismissed"), (UNSURE, "open")],
 )
 def test_one_decision_is_about_all_open_flags_and_undo_opens_all(team, decision, state):
-    flag_ids = tuple(flag["id"] for flag in team.flags())
+    flag_ids = tuple(columns(team.flags(), "id"))
     decided = team.decide(flag_ids[1], team.mara, decision, seconds=30.0)
     assert states(team) == dict.fromkeys(RULES, state)
     assert listed(team, reviewer_id=team.mara.id) == []
@@ -131,8 +131,8 @@ def test_one_decision_is_about_all_open_flags_and_undo_opens_all(team, decision,
 def test_a_flag_is_decided_apart_and_the_other_leads(team):
     (line,) = listed(team)
     worst, other = line.rules
-    apart = team.decide(line.flag_id, team.mara, Decision.DISMISS, alone=True)
-    assert [each["flag_ids"] for each in team.standing()] == [(line.flag_id,)]
+    apart = team.decide(line.flag_id, team.mara, DISMISS, alone=True)
+    assert columns(team.standing(), "flag_ids") == [(line.flag_id,)]
     assert states(team) == {worst: "dismissed", other: "open"}
     (left,) = listed(team)
     assert left.rules == (other,)
@@ -142,30 +142,25 @@ def test_a_flag_is_decided_apart_and_the_other_leads(team):
 
 @on_sqlite
 def test_a_later_decision_of_a_person_replaces_earlier_ones_on_its_flags(team):
-    low, differ = (
-        next(flag["id"] for flag in team.flags() if flag["rule"] == rule)
-        for rule in reversed(RULES)
-    )
-    team.decide(low, team.mara, Decision.UNSURE, alone=True)
-    team.decide(differ, team.mara, Decision.UNSURE, alone=True)
-    sure = team.decide(low, team.mara, Decision.CONFIRM)
-    assert [review["id"] for review in team.standing()] == [sure.review_id]
+    for rule in RULES:
+        team.decide(flag_of(team, rule), team.mara, UNSURE, alone=True)
+    sure = team.decide(flag_of(team), team.mara, CONFIRM)
+    assert columns(team.standing(), "id") == [sure.review_id]
 
 
 @pytest.fixture
-def shared(store):
+def shared(case):
     """A queue for low groundedness that needs two reviews of its answer, which has two flags."""
-    case = queue_case(store)
     (response_id,) = case.add("a")
-    judge_low(store, response_id)
+    judge_low(case.store, response_id)
     case.queue(where=RowFilter(rules=("low_groundedness",)), needed=2)
     return case
 
 
 def test_a_queue_decides_all_flags_of_its_answer_once_it_agrees(shared):
-    first = shared.review(shared.mara, CONFIRM)
+    first = shared.review(shared.mara)
     assert shared.flag_states() == ["open", "open"]
-    shared.review(shared.jon, CONFIRM)
+    shared.review(shared.jon)
     assert shared.flag_states() == ["confirmed", "confirmed"]
     shared.undo(first.review_id, shared.mara)
     assert shared.flag_states() == ["open", "open"]
@@ -173,63 +168,66 @@ def test_a_queue_decides_all_flags_of_its_answer_once_it_agrees(shared):
 
 @on_sqlite
 def test_a_flag_that_a_queue_holds_says_so_and_one_decision_of_a_person_counts(shared):
-    flag = next(flag for flag in shared.flags() if flag["rule"] == "low_groundedness")
-    held = shared.decide(flag["id"], shared.mara, CONFIRM)
-    assert held.held == note("flags_held", queues=["q (needs 2 reviews)"]).text
+    mara, jon, ada, _ = shared.people
+
+    def decide(who, decision=CONFIRM):
+        return shared.decide(flag_of(shared), who, decision)
+
+    def held_by(*queues):
+        return note("flags_held", queues=queues).text
+
+    first = decide(mara)
+    assert first.held == held_by("q (needs 2 reviews)")
     # Her answer is not offered to her again.
-    assert listed(shared, reviewer_id=shared.mara.id) == []
-    assert len(listed(shared, reviewer_id=shared.jon.id)) == 1
+    assert [len(listed(shared, reviewer_id=who.id)) for who in (mara, jon)] == [0, 1]
     # No queue holds the other flag.
     assert sorted(shared.flag_states()) == ["confirmed", "open"]
-    mara = shared.review(shared.mara, DISMISS)
-    assert [(row["decision"], row["replaces"]) for row in shared.reviews()] == [
+    second = shared.review(mara, DISMISS)
+    assert columns(shared.reviews(), "decision", "replaces") == [
         ("confirm", None),
-        ("dismiss", held.review_id),
+        ("dismiss", first.review_id),
     ]
     # What the first decision closed follows the second.
     assert shared.flag_states() == ["open", "open"]
     with pytest.raises(DecisionRefused, match="“q”"):
-        shared.decide(flag["id"], shared.mara, CONFIRM)
-    held = shared.decide(flag["id"], shared.jon, CONFIRM).held
-    assert held == note("flags_held", queues=["q (needs 1 review)"]).text
-    shared.review(shared.jon, CONFIRM)
+        decide(mara)
+    assert decide(jon).held == held_by("q (needs 1 review)")
+    shared.review(jon)
     assert shared.item_states() == ["conflict"]
-    assert shared.decide(flag["id"], shared.ada, UNSURE).held is None
-    assert shared.decide(flag["id"], shared.ada, CONFIRM).held == (
-        note("flags_held", queues=["q (needs an adjudication)"]).text
-    )
-    shared.undo(mara.review_id, shared.mara)
-    assert shared.decide(flag["id"], shared.mara, CONFIRM).held is not None
+    assert decide(ada, UNSURE).held is None
+    assert decide(ada).held == held_by("q (needs an adjudication)")
+    shared.undo(second.review_id, mara)
+    assert decide(mara).held is not None
 
 
 @on_sqlite
 def test_a_second_decision_keeps_what_it_does_not_give(shared):
-    flag = next(flag for flag in shared.flags() if flag["rule"] == "low_groundedness")
     mark = ClaimMark(ClaimStatus.UNSUPPORTED, "ans", start=0, end=3)
-    graded = Grade(quality=2, note="made up", corrected_answer="Better.", claim_marks=(mark,))
+    graded = {
+        "quality": 2,
+        "note": "made up",
+        "corrected_answer": "Better.",
+        "claim_marks": (mark,),
+    }
 
-    def decided(decision, grade, key):
-        given = {"reviewer": shared.mara, "decision": decision, "grade": grade}
-        review = submit(shared.store, Submission(flag_id=flag["id"], request_key=key, **given))
-        stored = shared.read(find_review, review.review_id)
-        return stored.grade
+    def decided(decision, **fields):
+        review = shared.decide(flag_of(shared), shared.mara, decision, **fields)
+        return shared.read(find_review, review.review_id).grade
 
-    assert decided(CONFIRM, graded, "1") == graded
-    assert decided(DISMISS, Grade(), "2") == graded
-    assert decided(DISMISS, Grade(quality=3, groundedness=0.0), "3") == replace(
-        graded, quality=3, groundedness=0.0
-    )
-    assert decided(CONFIRM, Grade(label=Label.HALLUCINATED), "4").label is Label.HALLUCINATED
+    assert decided(CONFIRM, **graded) == Grade(**graded)
+    assert decided(DISMISS) == Grade(**graded)
+    new = {"quality": 3, "groundedness": 0.0}
+    assert decided(DISMISS, **new) == Grade(**graded | new)
+    assert decided(CONFIRM, label=Label.HALLUCINATED).label is Label.HALLUCINATED
     with pytest.raises(Contradiction):
-        decided(DISMISS, Grade(label=Label.GROUNDED, label_implied=True), "5")
+        decided(DISMISS, label=Label.GROUNDED, label_implied=True)
 
 
 @on_sqlite
-def test_a_person_counts_once_for_an_answer_after_the_reveal(store):
-    case = queue_case(store)
+def test_a_person_counts_once_for_an_answer_after_the_reveal(case, store):
     (response_id,) = case.flagged(0.1)
-    case.queue(blind_judge=True, order=QueueOrder.OLDEST)
-    blind = case.review(case.mara, CONFIRM)
+    case.queue(blind_judge=True, order="oldest")
+    blind = case.review(case.mara)
     after = case.reveal(blind, case.mara, DISMISS)
     with store.reading() as connection:
         assert work_state(connection, case.now).decided_today == 1
@@ -237,25 +235,23 @@ def test_a_person_counts_once_for_an_answer_after_the_reveal(store):
         (own,) = own_reviews_page(connection, case.mara.id).lines
         assert (own.review.id, own.revealed.id) == (blind.review_id, after)
         (line,) = response_page(connection, RowFilter()).lines
-        assert (line.response_id, line.reviews) == (response_id, 1)
+        assert_has(line, response_id=response_id, reviews=1)
 
 
 @on_sqlite
-def test_a_label_is_implied_as_queue_setting_and_person_say(store):
-    case = queue_case(store)
+def test_a_label_is_implied_as_queue_setting_and_person_say(case, store):
     case.flagged(0.1, 0.2, 0.3)
     case.queue("yes", implied_labels=True, grades=("label",))
-    leased = case.lease(case.mara, "yes")
-    case.say(leased, case.mara, DISMISS)
+    case.review(case.mara, DISMISS, "yes")
     case.queue("no", implied_labels=False)
-    case.say(case.lease(case.mara, "no"), case.mara, CONFIRM)
-    assert [(row["label"], row["label_implied"]) for row in case.reviews()] == [
+    case.review(case.mara, name="no")
+    assert columns(case.reviews(), "label", "label_implied") == [
         ("grounded", True),
         (None, False),
     ]
 
     def implying():
-        return read(store, implying_rules, case.mara.id)
+        return case.read(implying_rules, case.mara.id)
 
     # Without a setting a person is asked once.
     assert implying() == (("low_groundedness",), True)
@@ -270,21 +266,20 @@ def test_a_label_is_implied_as_queue_setting_and_person_say(store):
 
 
 @on_sqlite
-def test_an_implied_label_is_marked_and_can_be_left_out(store):
-    case = queue_case(store)
+def test_an_implied_label_is_marked_and_can_be_left_out(case, store):
     case.flagged(*[0.1] * 12)
     for number, flag in enumerate(case.flags()):
         label = {"label": Label.HALLUCINATED, "label_implied": number > 1}
-        case.decide(flag["id"], case.mara, CONFIRM, **label)
-    assert [row["label_implied"] for row in case.reviews()] == [False] * 2 + [True] * 10
+        case.decide(flag["id"], case.mara, **label)
+    assert columns(case.reviews(), "label_implied") == [False] * 2 + [True] * 10
     exported = io.BytesIO()
     export_tables(store, {"reviews": exported})
     rows = [json.loads(line) for line in exported.getvalue().splitlines()]
-    assert [(row["label"], row["label_implied"]) for row in rows[1:3]] == [
+    assert columns(rows[1:3], "label", "label_implied") == [
         ("hallucinated", False),
         ("hallucinated", True),
     ]
-    assert [flag["rule"] for flag in rows[0]["flags"]] == ["low_groundedness"]
+    assert columns(rows[0]["flags"], "rule") == ["low_groundedness"]
     assert measure_agreement(store, grade="label").n == 12
     assert measure_agreement(store, grade="label", implied_labels=False).n == 2
     with store.reading() as connection:
@@ -306,10 +301,9 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store):
 REVIEWERS, FLAGS = 8, 15
 
 
-def test_each_flag_is_decided_once(store):
-    case = queue_case(store)
+def test_each_flag_is_decided_once(case, store):
     case.flagged(*[0.1] * FLAGS)
-    flags = [flag["id"] for flag in case.flags()]
+    flags = columns(case.flags(), "id")
     people = [ensure_reviewer(store, "page", f"reviewer {n}") for n in range(REVIEWERS)]
     ready = Barrier(REVIEWERS)
 
@@ -339,10 +333,9 @@ def test_each_flag_is_decided_once(store):
         assert flag["state"] == {"confirm": "confirmed", "dismiss": "dismissed"}[decision]
 
 
-def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(store):
-    case = queue_case(store)
+def test_presses_and_verdicts_at_once_wait_for_each_other_but_never_for_ever(case):
     ids = case.flagged(*[0.1] * 10)
-    flags = [flag["id"] for flag in case.flags()]
+    flags = columns(case.flags(), "id")
 
     def judge():
         for turn in range(8):

@@ -10,6 +10,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import response_page
 from queue_case import CONFIRM, queue_case
+from stored_rows import read
 
 SCHEMA = schema_in("""
 name: s
@@ -43,8 +44,7 @@ def labelled(store):
 def matching(case, *conditions, viewer=None):
     where = parse_where([f"own_label={each}" for each in conditions])
     assert from_dict(where.as_dict()) == where == parse_where(conditions_of(where))
-    with Seen(case.store, viewer).reading() as connection:
-        return response_page(connection, where).total
+    return read(Seen(case.store, viewer), response_page, where).total
 
 
 def test_own_labels_filter_by_value_and_by_range(labelled):

@@ -10,11 +10,11 @@ from judgeboard.store.leases import JUDGE, seen_since
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.reviews import comments_on
 from queue_case import CONFIRM, DISMISS, UNSURE
+from stored_rows import columns, read
 
 
 def own(case, who):
-    with Seen(case.store, who.id).reading() as connection:
-        return list(own_reviews_page(connection, who.id).lines)
+    return list(read(Seen(case.store, who.id), own_reviews_page, who.id).lines)
 
 
 @on_sqlite
@@ -29,7 +29,7 @@ def test_a_changed_word_moves_item_and_flag_along(case):
     assert (case.item_states(), case.flag_states()) == (["open"], ["open"])
     own_leases = [lease for lease in case.leases() if lease["reviewer_id"] == case.mara.id]
     # The place of an edited and undone review is theirs again.
-    assert [lease["done"] for lease in own_leases] == [False]
+    assert columns(own_leases, "done") == [False]
 
 
 @on_sqlite

@@ -11,7 +11,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, votes_by_pair
 from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs, prefer_outside
-from stored_rows import read
+from stored_rows import assert_has, columns, read
 
 A, B, TIE = Preference
 
@@ -36,7 +36,7 @@ def test_a_pair_is_shown_with_shuffled_sides_and_stored_as_it_is(case):
         case.say(leased, case.mara, better)
         shown.add(text.shown)
     assert shown == set(Shown)
-    preferences = [row["preference"] for row in case.rows(PREFERENCE_SCORE)]
+    preferences = columns(case.rows(PREFERENCE_SCORE), "preference")
     assert preferences == [(A if row["shown"] == "ab" else B) for row in case.reviews()]
     assert {(row["stage"], tuple(row["seen"])) for row in case.reviews()} == {("blind", ())}
 
@@ -85,8 +85,8 @@ def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(case):
         case.undo(decided.review_id, case.mara)
     assert case.take(case.jon) is None
     again = case.review(case.mara, B)
-    assert (again.item_id, again.state) == (decided.item_id, ItemState.AGREED)
-    assert [(row["decision"], row["stage"]) for row in case.reviews()] == [
+    assert_has(again, item_id=decided.item_id, state=ItemState.AGREED)
+    assert columns(case.reviews(), "decision", "stage") == [
         (None, "blind"),
         (Decision.WITHDRAWN, None),
         (None, "blind"),
@@ -103,7 +103,7 @@ def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(case):
     case.undo(decided.review_id, case.mara)
     case.review(case.mara, B)
     last = case.reviews()[-1]
-    assert (last["stage"], last["seen"]) == (None, ["judge", "people"])
+    assert_has(last, stage=None, seen=["judge", "people"])
 
 
 @on_sqlite
@@ -121,7 +121,7 @@ def test_who_spoke_on_a_pair_outside_queues_is_not_blind_in_one(case):
     prefer_outside(case.store, pair_id, case.mara, A, "of an earlier release")
     case.review(case.mara, B)
     case.review(case.jon, A)
-    assert [(row["stage"], row["seen"]) for row in case.reviews()[1:]] == [
+    assert columns(case.reviews()[1:], "stage", "seen") == [
         (None, ["judge", "people"]),
         ("blind", []),
     ]
@@ -139,7 +139,7 @@ def test_the_loser_of_a_race_is_told_and_the_note_is_kept(case):
     assert case.say(won, case.jon, A, request_key="won").repeated
     with pytest.raises(BadInput):
         case.say(won, case.jon, B, request_key="won")
-    assert [(row["note"], row["queue_item_id"]) for row in case.reviews()] == [
+    assert columns(case.reviews(), "note", "queue_item_id") == [
         ("typed", None),
         (None, first.item_id),
     ]

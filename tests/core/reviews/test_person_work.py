@@ -14,7 +14,7 @@ from judgeboard.store.own_reviews import compared_reviews
 from judgeboard.store.reviewers import store_reviewer
 from query_plans import plans_of, statements_of
 from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
-from stored_rows import read
+from stored_rows import assert_has, read, write_to
 
 
 def work(case, who):
@@ -35,10 +35,10 @@ def test_agreement_is_with_gold_with_oneself_and_with_others(case):
         case.mara, CONFIRM, label=Label.GROUNDED
     )  # the repeat of the first item: another label
     mara, jon = work(case, case.mara), work(case, case.jon)
-    assert (mara.gold.value, mara.gold.n) == (0, 1)
-    assert (jon.gold.value, jon.gold.n) == (1, 1)
-    assert (mara.others.value, mara.others.n) == (0.5, 2)  # an unsure review is not compared
-    assert (mara.own.value, mara.own.n) == (0, 1)
+    assert_has(mara.gold, value=0, n=1)
+    assert_has(jon.gold, value=1, n=1)
+    assert_has(mara.others, value=0.5, n=2)  # an unsure review is not compared
+    assert_has(mara.own, value=0, n=1)
     assert mara.tests.value is None
     assert mara.drift.value is None
     assert mara.reviews == 4
@@ -51,7 +51,7 @@ def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case):
     case.review(case.jon, CONFIRM)
     mara = work(case, case.mara)
     assert mara.reviews == 1
-    assert (mara.others.value, mara.others.n) == (1, 1)
+    assert_has(mara.others, value=1, n=1)
 
 
 @on_sqlite
@@ -108,8 +108,7 @@ def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store
 
 
 def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(sqlite_store):
-    with sqlite_store.writing() as connection:
-        ann = store_reviewer(connection, "oidc", "ann@example.org", role=Role.REVIEWER)
+    ann = write_to(sqlite_store, store_reviewer, "oidc", "ann@example.org", role=Role.REVIEWER)
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     people = people_named(sqlite_store, ["ann@example.org", " Mara ", "cli:bob", "New One", "Mara"])
     assert people[:2] == [ann, mara]
@@ -154,8 +153,7 @@ def test_two_stored_names_that_differ_only_by_case_stay_two_people(store):
 
 
 def test_two_addresses_that_fold_to_one_are_two_people(sqlite_store):
-    with sqlite_store.writing() as connection:
-        store_reviewer(connection, "oidc", "strasse@example.org", role=Role.REVIEWER)
+    write_to(sqlite_store, store_reviewer, "oidc", "strasse@example.org", role=Role.REVIEWER)
     assert people_named(sqlite_store, ["Strasse@Example.org"])[0].name == "strasse@example.org"
     with pytest.raises(NotFound):
         people_named(sqlite_store, ["straße@example.org"])

@@ -8,6 +8,7 @@ from judgeboard.reviews.queues import describe_rules
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from queue_case import CONFIRM, DISMISS, NOW, UNSURE
+from stored_rows import assert_has
 
 
 def of_person(case, name):
@@ -45,11 +46,11 @@ def test_items_are_counted_by_what_became_of_them(case):
         progress.left,
     )
     assert counts == (5, 1, 1, 1, 1, 1, 1)
-    assert (progress.reviews, progress.reviews_needed, progress.finished) == (6, 10, 2)
-    assert (progress.several, progress.several_finished) == (5, 2)
+    assert_has(progress, reviews=6, reviews_needed=10, finished=2)
+    assert_has(progress, several=5, several_finished=2)
     assert leased.item_id != split.item_id
     case.later(hours=1)
-    assert (case.progress().waiting, case.progress().leased) == (2, 0)
+    assert_has(case.progress(), waiting=2, leased=0)
 
 
 @on_sqlite
@@ -73,15 +74,9 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case):
         case.skip(again, case.mara)
     case.lease(case.mara)
     mara, ada = of_person(case, "Mara"), of_person(case, "Ada")
-    assert (mara.done, mara.unsure, mara.skipped, mara.leases, mara.median_seconds) == (
-        3,
-        1,
-        1,
-        1,
-        20.0,
-    )
+    assert_has(mara, done=3, unsure=1, skipped=1, leases=1, median_seconds=20.0)
     assert mara.last == NOW + timedelta(minutes=3)
-    assert (ada.done, ada.median_seconds, ada.last) == (0, None, None)
+    assert_has(ada, done=0, median_seconds=None, last=None)
     assert [one.reviewer.name for one in case.progress().people] == ["Mara", "Ada"]
 
 

@@ -7,6 +7,7 @@ from judgeboard.domain import ItemState, Label, QueueOrder
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.reviews.submissions import DECIDED, reveal
 from queue_case import CONFIRM, DISMISS, UNSURE
+from stored_rows import assert_has, columns
 
 OPEN, SETTLED, SPLIT, ADJUDICATED = (
     ItemState.OPEN,
@@ -28,7 +29,7 @@ def test_a_refused_second_decision_does_not_change_the_persons_grade(case, blind
         case.say(leased, case.mara, DISMISS, label=Label.GROUNDED, note="typed later")
     with pytest.raises(DecisionRefused, match="confirmed"):
         case.decide(case.flags()[0]["id"], case.mara, DISMISS, label=Label.GROUNDED)
-    assert [(row["label"], row["note"]) for row in case.reviews()] == [
+    assert columns(case.reviews(), "label", "note") == [
         ("hallucinated", None),
         (None, "typed later"),
     ]
@@ -42,7 +43,7 @@ def test_a_persons_review_in_the_queue_counts_and_not_a_later_one_elsewhere(case
     with pytest.raises(DecisionRefused, match="“q”"):
         case.decide(case.flags()[0]["id"], case.mara, DISMISS)
     case.grade(answer, case.mara, quality=4)
-    assert [row["decision"] for row in case.reviews()] == ["confirm", None]
+    assert columns(case.reviews(), "decision") == ["confirm", None]
     assert case.review(case.jon, CONFIRM).state is SETTLED
 
 
@@ -146,12 +147,12 @@ def test_nothing_is_adjudicated_before_it_is_split(case):
 def test_the_places_of_an_item_are_as_many_as_it_still_needs(case):
     case.queue_of(0.1, needed=3)
     case.review(case.mara, UNSURE)
-    assert sorted(place["done"] for place in case.leases()) == [False, False, True]
+    assert sorted(columns(case.leases(), "done")) == [False, False, True]
     case.review(case.jon)
-    assert sorted(place["done"] for place in case.leases()) == [False, False, True, True]
+    assert sorted(columns(case.leases(), "done")) == [False, False, True, True]
     case.review(case.ada)
     case.review(case.lead)
-    assert all(place["done"] for place in case.leases())
+    assert all(columns(case.leases(), "done"))
 
 
 @on_sqlite
@@ -161,9 +162,7 @@ def test_a_word_after_the_reveal_stands_beside_the_blind_one_and_decides_nothing
     assert done.reveal
     case.reveal(done, case.mara, CONFIRM, groundedness=0.3)
     case.reveal(done, case.mara, CONFIRM, groundedness=0.2)
-    rows = [
-        (row["stage"], row["decision"], row["groundedness"], row["seen"]) for row in case.reviews()
-    ]
+    rows = columns(case.reviews(), "stage", "decision", "groundedness", "seen")
     assert rows == [
         ("blind", "dismiss", 0.9, ["people"]),
         ("revealed", "confirm", 0.3, ["judge"]),
@@ -187,13 +186,13 @@ def test_who_has_seen_the_judge_is_not_blind_any_more(case):
     done = case.review(case.mara, DISMISS, groundedness=0.9)
     case.reveal(done, case.mara, groundedness=0.2)
     case.undo(done.review_id, case.mara)
-    assert {row["id"] for row in case.reviews()} - {row["replaces"] for row in case.reviews()} == {
+    assert set(columns(case.reviews(), "id")) - set(columns(case.reviews(), "replaces")) == {
         3,
         4,
     }
     again = case.review(case.mara, CONFIRM, groundedness=0.2)
     assert not again.reveal
-    assert (case.reviews()[-1]["stage"], case.reviews()[-1]["seen"]) == (None, ["judge", "people"])
+    assert_has(case.reviews()[-1], stage=None, seen=["judge", "people"])
     assert case.flag_states() == ["confirmed"]
 
 
@@ -205,7 +204,7 @@ def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_
     reveal(case.store, done.review_id, reviewer=case.mara, now=case.now)
     case.queue("second", blind_judge=True, order="oldest", flagged_only=False, max_items=1)
     assert not case.review(case.mara, CONFIRM, "second").reveal
-    assert (case.reviews()[-1]["stage"], case.reviews()[-1]["seen"]) == (None, ["judge", "people"])
+    assert_has(case.reviews()[-1], stage=None, seen=["judge", "people"])
 
 
 @on_sqlite
@@ -217,7 +216,7 @@ def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case):
     leased = case.lease(case.mara)
     for repeated in (False, True):
         decided = case.say(leased, case.mara, DISMISS, request_key="once")
-        assert (decided.reveal, decided.repeated) == (False, repeated)
+        assert_has(decided, reveal=False, repeated=repeated)
 
 
 @on_sqlite
@@ -245,9 +244,9 @@ def test_the_judge_stays_hidden_until_the_last_blind_queue_of_a_person_has_their
     second = case.review(case.mara, DISMISS, "second", groundedness=0.9)
     assert second.reveal
     case.reveal(second, case.mara, groundedness=0.2)
-    assert [(row["stage"], row["seen"]) for row in case.reviews()] == [
-        ("blind", ["people"])
-    ] * 2 + [("revealed", ["judge"])]
+    assert columns(case.reviews(), "stage", "seen") == [("blind", ["people"])] * 2 + [
+        ("revealed", ["judge"])
+    ]
 
 
 @on_sqlite

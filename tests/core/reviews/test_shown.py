@@ -3,9 +3,10 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, Label, QueueOrder
+from judgeboard.domain import Label, QueueOrder
 from judgeboard.store.tables import JUDGMENT
 from queue_case import CONFIRM, DISMISS
+from stored_rows import columns
 
 BLIND = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
 
@@ -61,7 +62,7 @@ def test_what_was_hidden_already_when_it_was_taken_elsewhere_stays_blind(case):
 
 
 def seen(team):
-    return [row["seen"] for row in team.reviews()]
+    return columns(team.reviews(), "seen")
 
 
 def judged(team):
@@ -90,5 +91,5 @@ def test_a_first_decision_was_given_without_the_reviews_of_others(team):
     team.grade(team.jon, label=Label.GROUNDED)
     judgment = judged(team)
     (flag,) = [flag["id"] for flag in team.flags() if flag["state"] == "open"]
-    team.decide(flag, team.mara, Decision.CONFIRM, judgment_seen_id=judgment)
+    team.decide(flag, team.mara, CONFIRM, judgment_seen_id=judgment)
     assert seen(team)[-1] == ["judge"]
