@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from judgeboard.domain import Decision, Grade, JudgeVersion, Response, Status, Verdict
-from judgeboard.reviews.changes import undo
+from judgeboard.reviews.changes import comment, undo
 from judgeboard.reviews.leases import next_item, release, skip, take_item
 from judgeboard.reviews.queues import close_queue, create_queue, queue_progress
 from judgeboard.reviews.submissions import Submission, reveal, submit
@@ -156,6 +156,11 @@ class QueueCase:
     def decide(self, flag_id, who, decision=CONFIRM, **fields):
         """Decide a flag outside any queue."""
         return self._submit(who, decision, fields, flag_id=flag_id)
+
+    def comment(self, response_id, who, text):
+        key = f"comment {next(self.keys)}"
+        given = {"response_id": response_id, "reviewer": who, "text": text, "request_key": key}
+        return comment(self.store, **given, now=self.now)
 
     def later(self, **by):
         """Let time pass."""

@@ -17,11 +17,6 @@ def team(store):
 
 
 @pytest.fixture
-def sqlite_team(sqlite_store):
-    return flagged_case(sqlite_store)
-
-
-@pytest.fixture
 def flag(team):
     """The id of the open flag."""
     return team.judge(0.3)

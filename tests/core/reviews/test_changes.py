@@ -10,7 +10,13 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.store.items import load_item
 from queue_case import CONFIRM, DISMISS, UNSURE
 from review_case import NOW
-from stored_rows import assert_has, columns, read
+from stored_rows import assert_has, columns
+
+
+@pytest.fixture
+def confirmed(team, flag):
+    """The id of the review in which Mara confirms the flag."""
+    return team.decide(flag, team.mara, CONFIRM).review_id
 
 
 @on_sqlite
@@ -42,21 +48,19 @@ def test_a_grade_is_changed_without_a_flag(team):
     assert columns(team.standing(), "quality", "groundedness") == [(None, 0.5)]
 
 
-def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(team, flag):
-    before = team.decide(flag, team.mara, CONFIRM).review_id
+def test_what_is_unsure_now_is_superseded_where_a_newer_flag_waits(team, flag, confirmed):
     newer = team.judge(0.2, version=2)
-    team.change(before, team.mara, UNSURE)
+    team.change(confirmed, team.mara, UNSURE)
     assert (team.state(flag), team.state(newer)) == ("superseded", "open")
 
 
 @on_sqlite
-def test_only_ones_own_that_stands_is_changed(team, flag):
-    before = team.decide(flag, team.mara, CONFIRM).review_id
+def test_only_ones_own_that_stands_is_changed(team, flag, confirmed):
     with pytest.raises(DecisionRefused, match="Mara"):
-        team.change(before, team.jon, DISMISS)
-    second = team.change(before, team.mara, DISMISS)
+        team.change(confirmed, team.jon, DISMISS)
+    second = team.change(confirmed, team.mara, DISMISS)
     with pytest.raises(DecisionRefused, match="newer review"):
-        team.change(before, team.mara, CONFIRM)
+        team.change(confirmed, team.mara, CONFIRM)
     team.undo(second, team.mara)
     with pytest.raises(DecisionRefused, match="undone already"):
         team.change(second, team.mara, CONFIRM)
@@ -66,16 +70,9 @@ def test_only_ones_own_that_stands_is_changed(team, flag):
 
 
 @on_sqlite
-def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team, flag):
-    decision, grade = (
-        team.decide(flag, team.mara, CONFIRM).review_id,
-        team.grade(team.mara, quality=1),
-    )
-    for review_id, word in (
-        (decision, None),
-        (decision, Decision.WITHDRAWN),
-        (grade, CONFIRM),
-    ):
+def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team, confirmed):
+    grade = team.grade(team.mara, quality=1)
+    for review_id, word in ((confirmed, None), (confirmed, Decision.WITHDRAWN), (grade, CONFIRM)):
         with pytest.raises(BadInput):
             team.change(review_id, team.mara, word, quality=2)
     with pytest.raises(BadInput, match="nothing to save"):
@@ -83,30 +80,26 @@ def test_a_word_on_a_flag_stays_one_and_a_grade_says_something(team, flag):
 
 
 @on_sqlite
-def test_the_same_press_twice_is_one_change(team, flag):
-    before = team.decide(flag, team.mara, CONFIRM).review_id
-    one, again = (team.change(before, team.mara, DISMISS, request_key="pressed") for _ in range(2))
+def test_the_same_press_twice_is_one_change(team, confirmed):
+    press = {"decision": DISMISS, "request_key": "pressed"}
+    one, again = (team.change(confirmed, team.mara, **press) for _ in range(2))
     assert one == again
     assert len(team.reviews()) == 2
-    assert [review.stands for review in read(team.store, load_item, team.response_id).reviews] == [
-        True,
-        False,
-    ]
+    reviews = team.read(load_item, team.response_id).reviews
+    assert [review.stands for review in reviews] == [True, False]
 
 
 def undone(team, review_id):
     told = team.undo(review_id, team.mara)
-    return told.code, told.values["answer"]
-
-
-OPEN_AGAIN = ("undone_open", "ragtruth-12260")
+    assert told.values["answer"] == "ragtruth-12260"
+    return told.code
 
 
 @on_sqlite
 @pytest.mark.parametrize("decision", [CONFIRM, DISMISS])
 def test_undo_opens_the_flag_again(team, flag, decision):
     decided = team.decide(flag, team.mara, decision)
-    assert undone(team, decided.review_id) == OPEN_AGAIN
+    assert undone(team, decided.review_id) == "undone_open"
     assert team.state(flag) == "open"
     assert team.standing() == []
     assert columns(team.reviews(), "decision", "replaces") == [
@@ -121,7 +114,7 @@ def test_undo_opens_the_flag_again(team, flag, decision):
 @on_sqlite
 def test_undo_gives_an_unsure_flag_back(team, flag):
     unsure = team.decide(flag, team.mara, UNSURE)
-    assert undone(team, unsure.review_id) == ("undone_unsure", "ragtruth-12260")
+    assert undone(team, unsure.review_id) == "undone_unsure"
     assert team.standing() == []
 
 
@@ -129,42 +122,38 @@ def test_undo_gives_an_unsure_flag_back(team, flag):
 def test_undo_does_not_bring_an_earlier_doubt_back(team, flag):
     team.decide(flag, team.mara, UNSURE)
     sure = team.decide(flag, team.mara, CONFIRM)
-    assert undone(team, sure.review_id) == OPEN_AGAIN
+    assert undone(team, sure.review_id) == "undone_open"
     assert team.standing() == []
 
 
 @on_sqlite
-def test_the_same_undo_twice_counts_once(team, flag):
-    decided = team.decide(flag, team.mara, CONFIRM)
-    first = team.undo(decided.review_id, team.mara, request_key="undo")
-    assert team.undo(decided.review_id, team.mara, request_key="undo") == first
+def test_the_same_undo_twice_counts_once(team, confirmed):
+    first, again = (team.undo(confirmed, team.mara, request_key="undo") for _ in range(2))
+    assert first == again
     assert len(team.reviews()) == 2
 
 
 @on_sqlite
-def test_only_ones_own_review_can_be_taken_back(team, flag):
-    decided = team.decide(flag, team.mara, CONFIRM)
+def test_only_ones_own_review_can_be_taken_back(team, flag, confirmed):
     with pytest.raises(DecisionRefused, match="Mara"):
-        team.undo(decided.review_id, team.jon)
+        team.undo(confirmed, team.jon)
     assert team.state(flag) == "confirmed"
 
 
 @on_sqlite
-def test_a_flag_is_not_reopened_beside_a_newer_one(team, flag):
-    decided = team.decide(flag, team.mara, CONFIRM)
+def test_a_flag_is_not_reopened_beside_a_newer_one(team, flag, confirmed):
     newer = team.judge(0.2, version=2)
     assert (newer != flag, team.state(newer)) == (True, "open")
-    assert undone(team, decided.review_id) == ("undone_superseded", "ragtruth-12260")
+    assert undone(team, confirmed) == "undone_superseded"
     assert (team.state(flag), team.state(newer)) == ("superseded", "open")
     assert team.standing() == []
 
 
 @on_sqlite
-def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team, flag):
-    decided = team.decide(flag, team.mara, CONFIRM)
+def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team, flag, confirmed):
     newer = team.judge(0.2, version=2)
     team.decide(newer, team.jon, DISMISS)
-    assert undone(team, decided.review_id) == OPEN_AGAIN
+    assert undone(team, confirmed) == "undone_open"
     assert (team.state(flag), team.state(newer)) == ("open", "dismissed")
 
 
@@ -174,7 +163,7 @@ def test_a_kept_note_can_be_taken_back_without_touching_the_flag(team, flag):
     with pytest.raises(DecisionRefused):
         team.decide(flag, team.mara, DISMISS, grade=Grade(note="Why?"))
     kept = team.reviews()[-1]
-    assert undone(team, kept["id"]) == ("undone_grade", "ragtruth-12260")
+    assert undone(team, kept["id"]) == "undone_grade"
     assert team.state(flag) == "confirmed"
 
 

@@ -1,6 +1,6 @@
 """Split items: listed for leads page by page, shown with all that was said, and to their reviewers afterwards."""
 
-from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
@@ -10,9 +10,10 @@ from judgeboard.domain import (
     ItemState,
     Label,
     Preference,
-    QueueOrder,
     Role,
     Stage,
+    Status,
+    Verdict,
     WhyDiffers,
 )
 from judgeboard.errors import BadInput, NotAllowed, NotFound
@@ -20,33 +21,28 @@ from judgeboard.measure.agreement_page import agreement_details, agreement_page
 from judgeboard.measure.ratings import PairSource
 from judgeboard.reviews.changes import differs, explain_difference
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
-from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import JUDGMENT
 from judgeboard.store.verdict_pairs import why_counts
 from pair_log import add_pairs
-from queue_case import CONFIRM, DISMISS, UNSURE
-from stored_rows import assert_has, columns, read, write_to
+from queue_case import DISMISS, UNSURE
+from stored_rows import assert_has, columns, write_to
 
 
-def split(case, name="q"):
+def split(case):
     """Let Mara and Jon differ on the next item."""
-    case.review(case.mara, CONFIRM, name, quality=1, note="made up")
-    return case.review(case.jon, DISMISS, name, quality=4, note="it is there").item_id
-
-
-def signed_in(case, name, role=Role.REVIEWER):
-    return write_to(case.store, store_reviewer, "oidc", f"{name}@example.org", role=role)
+    case.review(case.mara, quality=1, note="made up")
+    return case.review(case.jon, DISMISS, quality=4, note="it is there").item_id
 
 
 def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case):
     case.queue_of(0.1, 0.2, 0.3, 0.4, needed=2)
-    items = [split(case) for _ in range(3)]
+    items = sorted(split(case) for _ in range(3))
     case.review(case.mara)
     first = case.read(open_conflicts, limit=2)
     last = case.read(open_conflicts, "q", after=first.next, limit=2)
-    assert [line.item.item_id for page in (first, last) for line in page.lines] == sorted(items)
-    assert (first.next, last.next) == (sorted(items)[1], None)
+    assert [line.item.item_id for page in (first, last) for line in page.lines] == items
+    assert (first.next, last.next) == (items[1], None)
     line = first.lines[0]
     assert_has(line, differ_on=("decision", "quality"), reviews=2)
     assert_has(line.item, queue="q", external_id="a0", question="q?")
@@ -56,16 +52,16 @@ def test_those_of_a_closed_queue_are_listed_where_it_is_named(case):
     case.queue_of(0.1, needed=2)
     item = split(case)
     case.close()
-    with case.store.reading() as connection:
-        assert open_conflicts(connection).lines == ()
-        assert [line.item.item_id for line in open_conflicts(connection, "q").lines] == [item]
-        with pytest.raises(NotFound):
-            open_conflicts(connection, "none")
+    assert case.read(open_conflicts).lines == ()
+    (line,) = case.read(open_conflicts, "q").lines
+    assert line.item.item_id == item
+    with pytest.raises(NotFound):
+        case.read(open_conflicts, "none")
 
 
 @on_sqlite
 def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case):
-    case.queue_of(0.1, needed=2, blind_judge=True, order=QueueOrder.OLDEST)
+    case.queue_of(0.1, needed=2, blind_judge=True, order="oldest")
     case.skip(case.lease(case.ada), case.ada, "too long")
     item = split(case)
     shown = case.read(load_conflict, item, case.lead)
@@ -93,10 +89,11 @@ def test_all_unsure_is_listed_as_such(case):
 
 @on_sqlite
 def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_they_spoke(case):
-    case.flagged(0.1)
-    case.mara = signed_in(case, "mara")
-    other = signed_in(case, "other")
-    case.queue(needed=2)
+    case.mara, other = (
+        write_to(case.store, store_reviewer, "oidc", f"{name}@example.org", role=Role.REVIEWER)
+        for name in ("mara", "other")
+    )
+    case.queue_of(0.1, needed=2)
     item = split(case)
     (own,) = case.read(own_conflicts, case.mara.id).lines
     assert_has(own.item, item_id=item, state=ItemState.CONFLICT)
@@ -104,23 +101,22 @@ def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_th
     with pytest.raises(NotAllowed):
         case.read(load_conflict, item, case.mara)
     case.adjudicate(item)
-    with case.store.reading() as connection:
-        assert len(load_conflict(connection, item, case.mara).reviews) == 3
-        assert [line.item.state for line in own_conflicts(connection, case.mara.id).lines] == [
-            ItemState.ADJUDICATED
-        ]
-        with pytest.raises(NotAllowed):
-            load_conflict(connection, item, other)
+    assert len(case.read(load_conflict, item, case.mara).reviews) == 3
+    (own,) = case.read(own_conflicts, case.mara.id).lines
+    assert own.item.state is ItemState.ADJUDICATED
+    with pytest.raises(NotAllowed):
+        case.read(load_conflict, item, other)
 
 
 def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case):
     case.queue_of(0.1, needed=2)
-    case.queue("blind", blind_judge=True, order=QueueOrder.OLDEST, assigned=(case.lead,))
+    case.queue("blind", blind_judge=True, order="oldest", assigned=(case.lead,))
     item = split(case)
-    assert read(Seen(case.store, case.lead.id), open_conflicts).lines == ()
-    with case.store.reading() as connection, pytest.raises(NotAllowed):
-        load_conflict(connection, item, case.lead)
-    case.review(case.lead, CONFIRM, "blind")
+    # Not as a row without a question.
+    assert case.read_as(case.lead, open_conflicts).lines == ()
+    with pytest.raises(NotAllowed):
+        case.read(load_conflict, item, case.lead)
+    case.review(case.lead, name="blind")
     assert len(case.read(load_conflict, item, case.lead).reviews) == 2
     with pytest.raises(NotFound):
         case.read(load_conflict, 999, case.lead)
@@ -128,25 +124,19 @@ def test_a_lead_who_is_to_review_the_answer_blind_does_that_first(case):
 
 def test_a_pair_is_shown_as_stored_with_both_preferences(case):
     add_pairs(case.store, 1)
-    case.queue(subject="pairs", needed=2, order=QueueOrder.OLDEST)
-    for who, preference in ((case.mara, Preference.A), (case.jon, Preference.B)):
-        case.review(who, preference)
+    case.queue(subject="pairs", needed=2, order="oldest")
+    case.review(case.mara, Preference.A)
+    case.review(case.jon, Preference.B)
     (line,) = case.read(open_conflicts).lines
     shown = case.read(load_conflict, line.item.item_id, case.lead)
-    assert (line.item.question, line.item.external_id, line.differ_on) == (
-        "Which, 0?",
-        "p0",
-        ("decision",),
-    )
-    assert (shown.pair.answer_a, [word.choice for word in shown.reviews]) == (
-        "left-0",
-        ["a", "b"],
-    )
+    assert_has(line.item, question="Which, 0?", external_id="p0")
+    assert line.differ_on == ("decision",)
+    assert shown.pair.answer_a == "left-0"
+    assert [word.choice for word in shown.reviews] == ["a", "b"]
     case.adjudicate(line.item.item_id, Preference.TIE)
-    assert read(case.store, open_conflicts).lines == ()
-    assert [one.item.state for one in read(case.store, own_conflicts, case.jon.id).lines] == [
-        ItemState.ADJUDICATED
-    ]
+    assert case.read(open_conflicts).lines == ()
+    (own,) = case.read(own_conflicts, case.jon.id).lines
+    assert own.item.state is ItemState.ADJUDICATED
 
 
 @on_sqlite
@@ -170,28 +160,24 @@ def test_an_adjudication_is_undone_although_a_later_flag_brought_the_answer_into
     assert case.take(case.mara) is not None
 
 
-@dataclass(frozen=True)
-class Said:
-    groundedness: float | None = None
-    quality: int | None = None
-    label: str | None = None
+said = partial(Verdict, Status.OK)
 
 
 @pytest.mark.parametrize(
     ("grade", "judged", "expected"),
     [
-        (Grade(quality=2), Said(quality=3), True),
-        (Grade(quality=3), Said(quality=3), False),
-        (Grade(groundedness=0.5), Said(0.42), False),
-        (Grade(groundedness=0.5), Said(0.3), True),
-        (Grade(groundedness=0.8), Said(0.6), True),
-        (Grade(label=Label.GROUNDED), Said(label="hallucinated"), True),
-        (Grade(label=Label.GROUNDED), Said(0.49), True),
-        (Grade(label=Label.GROUNDED), Said(0.5), False),
-        (Grade(groundedness=0.2), Said(label="grounded"), True),
-        (Grade(quality=1), Said(0.2), False),
-        (Grade(note="hm"), Said(0.2, 1, "hallucinated"), False),
-        (Grade(quality=1), Said(), False),
+        (Grade(quality=2), said(quality=3), True),
+        (Grade(quality=3), said(quality=3), False),
+        (Grade(groundedness=0.5), said(groundedness=0.42), False),
+        (Grade(groundedness=0.5), said(groundedness=0.3), True),
+        (Grade(groundedness=0.8), said(groundedness=0.6), True),
+        (Grade(label=Label.GROUNDED), said(label="hallucinated"), True),
+        (Grade(label=Label.GROUNDED), said(groundedness=0.49), True),
+        (Grade(label=Label.GROUNDED), said(groundedness=0.5), False),
+        (Grade(groundedness=0.2), said(label="grounded"), True),
+        (Grade(quality=1), said(groundedness=0.2), False),
+        (Grade(note="hm"), said(groundedness=0.2, quality=1, label="hallucinated"), False),
+        (Grade(quality=1), said(), False),
     ],
 )
 def test_they_differ_on_what_both_give(grade, judged, expected):
@@ -209,18 +195,22 @@ def judgments(team):
 def counts(team):
     return [
         (each.title, each.answers, {reason.value: n for reason, n in each.reasons.items() if n})
-        for each in read(team.store, why_counts)
+        for each in team.read(why_counts)
     ]
 
 
 @on_sqlite
 def test_reasons_are_counted_by_the_version_that_was_seen(team, judgments):
     first, second = judgments
-    team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=first)
-    team.grade(team.jon, quality=1, why_differs=WhyDiffers.OTHER, judgment_seen_id=first)
+
+    def grade(who, why, judgment_id):
+        team.grade(who, quality=1, why_differs=why, judgment_seen_id=judgment_id)
+
+    grade(team.mara, WhyDiffers.FLUENT_TEXT, first)
+    grade(team.jon, WhyDiffers.OTHER, first)
     # One answer, two opinions.
     assert counts(team) == [("rag v1", 1, {"fluent_text": 1, "other": 1})]
-    team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=second)
+    grade(team.mara, WhyDiffers.FLUENT_TEXT, second)
     # A later word counts.
     assert counts(team) == [("rag v1", 1, {"other": 1}), ("rag v2", 1, {"fluent_text": 1})]
     team.undo(team.reviews()[-1]["id"], team.mara)
@@ -229,10 +219,9 @@ def test_reasons_are_counted_by_the_version_that_was_seen(team, judgments):
 
 @on_sqlite
 def test_the_agreement_page_counts_them_alike(team, judgments):
+    why = {"why_differs": WhyDiffers.OTHER, "judgment_seen_id": judgments[0]}
     for who in (team.mara, team.jon):
-        team.grade(
-            who, groundedness=1.0, why_differs=WhyDiffers.OTHER, judgment_seen_id=judgments[0]
-        )
+        team.grade(who, groundedness=1.0, **why)
     with team.store.reading() as connection:
         (counted,) = why_counts(connection)
         source = PairSource(connection)
@@ -242,21 +231,19 @@ def test_the_agreement_page_counts_them_alike(team, judgments):
     assert counted.reasons[WhyDiffers.OTHER] == 1
 
 
+def explain(team, who, why, judgment_id):
+    """Say why one's grade differs from a judgment."""
+    about = {"response_id": team.response_id, "judgment_id": judgment_id, "request_key": "why"}
+    return explain_difference(team.store, reviewer=who, why=why, **about)
+
+
 def test_why_is_said_later_in_place_of_ones_own_review(team, judgments):
     flag = team.flags()[-1]["id"]
-    given_grade = Grade(quality=4, note="fine")
-    team.decide(flag, team.mara, DISMISS, grade=given_grade, seconds=12.0)
-    review_id = explain_difference(
-        team.store,
-        response_id=team.response_id,
-        reviewer=team.mara,
-        why=WhyDiffers.REFUSAL,
-        judgment_id=judgments[1],
-        request_key="why",
-    )
+    team.decide(flag, team.mara, DISMISS, grade=Grade(quality=4, note="fine"), seconds=12.0)
+    review_id = explain(team, team.mara, WhyDiffers.REFUSAL, judgments[1])
     [row] = team.standing()
-    assert_has(row, id=review_id, decision="dismiss", quality=4, note="fine")
-    assert_has(row, why_differs="refusal", judgment_seen_id=judgments[1], seconds=12.0)
+    assert_has(row, id=review_id, decision="dismiss", quality=4, note="fine", seconds=12.0)
+    assert_has(row, why_differs="refusal", judgment_seen_id=judgments[1])
     assert team.state(flag) == "dismissed"
     assert counts(team) == [("rag v2", 1, {"refusal": 1})]
 
@@ -265,11 +252,4 @@ def test_why_is_said_later_in_place_of_ones_own_review(team, judgments):
 def test_only_who_graded_says_why(team, judgments):
     team.grade(team.mara, quality=1)
     with pytest.raises(BadInput):
-        explain_difference(
-            team.store,
-            response_id=team.response_id,
-            reviewer=team.jon,
-            why=WhyDiffers.OTHER,
-            judgment_id=judgments[0],
-            request_key="why",
-        )
+        explain(team, team.jon, WhyDiffers.OTHER, judgments[0])

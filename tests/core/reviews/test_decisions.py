@@ -33,17 +33,13 @@ GRADE = Grade(
 def test_a_decision_is_one_review_with_everything_given(team, flag, decision, state):
     seen = team.flags()[0]["judgment_id"]
     grade = replace(GRADE, label=Label.GROUNDED if decision is DISMISS else Label.HALLUCINATED)
-    decided = team.decide(
-        flag, team.mara, decision, grade=grade, judgment_seen_id=seen, seconds=12.5
-    )
-    assert decided.held is None
+    given = {"judgment_seen_id": seen, "seconds": 12.5}
+    assert team.decide(flag, team.mara, decision, grade=grade, **given).held is None
     assert team.state(flag) == state
     (review,) = team.reviews()
-    assert review["decision"] == decision
-    assert_has(review, label=grade.label, groundedness=0.5, quality=2)
-    assert review["spans"] == [{"start": 4, "end": 8, "why": "wrong"}]
-    assert_has(review, note=GRADE.note, corrected_answer="60 m")
-    assert_has(review, judgment_seen_id=seen, seconds=12.5, at=NOW)
+    assert_has(review, decision=decision, label=grade.label, groundedness=0.5, quality=2)
+    assert_has(review, spans=[*GRADE.spans], note=GRADE.note, corrected_answer="60 m")
+    assert_has(review, **given, at=NOW)
     assert team.events() == [("decide", "Mara")]
 
 
@@ -105,9 +101,9 @@ def test_only_the_note_of_a_refused_decision_is_stored(team, flag):
         with pytest.raises(DecisionRefused, match="kept"):
             team.decide(flag, team.mara, CONFIRM, grade=GRADE, request_key="late")
     decided, kept = team.reviews()
-    assert_has(kept, decision=None, flag_ids=(), reviewer_id=team.mara.id)
+    assert_has(kept, note=GRADE.note, flag_ids=(), reviewer_id=team.mara.id)
     grade = ("label", "groundedness", "quality", "spans", "corrected_answer")
-    assert [kept[name] for name in ("note", *grade)] == [GRADE.note, *[None] * len(grade)]
+    assert_has(kept, **dict.fromkeys(("decision", *grade)))
     assert team.standing() == [decided, kept]
     assert team.events() == [("decide", "Jon"), ("keep_draft", "Mara")]
 
@@ -115,11 +111,9 @@ def test_only_the_note_of_a_refused_decision_is_stored(team, flag):
 @on_sqlite
 def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(team, flag):
     team.decide(flag, team.jon, DISMISS)
-    subject = team.reviews()[0]["response_id"]
     team.grade(team.mara, quality=1)
-    write_to(
-        team.store, save_draft, team.mara.id, subject, {"quality": 4}, NOW + timedelta(minutes=1)
-    )
+    draft = (team.mara.id, team.response_id)
+    write_to(team.store, save_draft, *draft, {"quality": 4}, NOW + timedelta(minutes=1))
     late = Grade(quality=4, note="Too long.")
     with pytest.raises(DecisionRefused):
         team.decide(flag, team.mara, CONFIRM, grade=late, at=NOW + timedelta(minutes=2))
@@ -128,7 +122,7 @@ def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(te
         (1, None),
         (None, "Too long."),
     ]
-    assert team.read(read_draft, team.mara.id, subject) == {"quality": 4}
+    assert team.read(read_draft, *draft) == {"quality": 4}
 
 
 @on_sqlite
@@ -150,20 +144,24 @@ def test_a_newer_judgment_does_not_refuse_while_the_flag_is_open(team, flag):
 
 
 def test_blank_texts_are_nothing(team, flag):
-    team.decide(flag, team.mara, CONFIRM, grade=Grade(note="  \n", corrected_answer=" ", spans=()))
+    blank = Grade(note="  \n", corrected_answer=" ", spans=())
+    team.decide(flag, team.mara, CONFIRM, grade=blank)
     (review,) = team.reviews()
     assert_has(review, note=None, corrected_answer=None, spans=None)
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"grade": Grade(spans=({"start": 0, "end": len(ANSWER) + 1},))}, "22 characters"),
-        ({"grade": Grade(spans=({"start": 4, "end": 4},))}, "not 4 to 4"),
-        ({"grade": Grade(spans=({"start": 0, "end": 2.5},))}, "not 0 to 2.5"),
-        (
-            {"grade": Grade(spans=({"start": 0, "end": 3, "text": "a\x00"},))},
-            "text of a span .* NUL",
+        *(
+            ({"grade": Grade(spans=({"start": 0, "end": 3} | span,))}, said)
+            for span, said in (
+                ({"end": len(ANSWER) + 1}, "22 characters"),
+                ({"start": 4, "end": 4}, "not 4 to 4"),
+                ({"end": 2.5}, "not 0 to 2.5"),
+                ({"text": "a\x00"}, "text of a span .* NUL"),
+            )
         ),
         ({"grade": Grade(note="a\x00b")}, "note cannot be stored: NUL at character 2"),
         ({"grade": Grade(corrected_answer="\ud800")}, "corrected answer cannot be stored"),
@@ -175,20 +173,17 @@ def test_blank_texts_are_nothing(team, flag):
         ({"decision": Decision.WITHDRAWN}, "undo"),
     ],
 )
-def test_what_cannot_be_used_changes_nothing(sqlite_team, given, said):
-    flag = sqlite_team.judge(0.3)
-    given = {"decision": CONFIRM} | given
+def test_what_cannot_be_used_changes_nothing(team, flag, given, said):
     with pytest.raises(BadInput, match=said):
-        sqlite_team.decide(flag, sqlite_team.mara, **given)
-    assert sqlite_team.reviews() == []
-    assert sqlite_team.state(flag) == "open"
+        team.decide(flag, team.mara, **{"decision": CONFIRM} | given)
+    assert (team.reviews(), team.state(flag)) == ([], "open")
 
 
-def test_the_last_character_can_be_marked(sqlite_team):
-    flag = sqlite_team.judge(0.3)
+@on_sqlite
+def test_the_last_character_can_be_marked(team, flag):
     whole = {"start": 0, "end": len(ANSWER)}
-    sqlite_team.decide(flag, sqlite_team.mara, CONFIRM, grade=Grade(spans=(whole,)))
-    assert sqlite_team.reviews()[0]["spans"] == [whole]
+    team.decide(flag, team.mara, CONFIRM, grade=Grade(spans=(whole,)))
+    assert team.reviews()[0]["spans"] == [whole]
 
 
 @on_sqlite
@@ -205,9 +200,9 @@ def test_a_reviewer_is_one_person_however_the_name_is_spaced(team):
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a" * 81, "a\u202eb"])
-def test_a_name_that_cannot_be_shown_is_refused(sqlite_team, name):
+def test_a_name_that_cannot_be_shown_is_refused(sqlite_store, name):
     with pytest.raises(BadInput, match="reviewer"):
-        ensure_reviewer(sqlite_team.store, "page", name)
+        ensure_reviewer(sqlite_store, "page", name)
 
 
 @on_sqlite

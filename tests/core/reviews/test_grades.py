@@ -4,7 +4,6 @@ import pytest
 from sqlalchemy import text
 
 from engines import on_sqlite
-from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
 from queue_case import CONFIRM
@@ -13,7 +12,7 @@ from stored_rows import assert_has, columns
 
 @on_sqlite
 def test_an_answer_without_a_flag_can_be_graded(team):
-    review_id = team.grade(team.mara, label=Label.GROUNDED, quality=4, seconds=3.0)
+    review_id = team.grade(team.mara, label="grounded", quality=4, seconds=3.0)
     (review,) = team.reviews()
     assert_has(review, id=review_id, flag_ids=(), decision=None, label="grounded")
     assert team.events() == [("grade", "Mara")]
@@ -42,11 +41,11 @@ def test_a_grade_does_not_replace_a_decision(team):
 
 @on_sqlite
 def test_the_same_press_twice_is_one_grade(team):
-    first = team.grade(team.mara, quality=2, request_key="pressed")
-    assert team.grade(team.mara, quality=2, request_key="pressed") == first
+    press = {"quality": 2, "request_key": "pressed"}
+    assert team.grade(team.mara, **press) == team.grade(team.mara, **press)
     assert len(team.reviews()) == 1
     with pytest.raises(BadInput, match="another review"):
-        team.grade(team.jon, quality=2, request_key="pressed")
+        team.grade(team.jon, **press)
 
 
 @on_sqlite

@@ -3,10 +3,9 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Label, QueueOrder, Role
+from judgeboard.domain import Role
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import ensure_reviewer, people_named
-from judgeboard.reviews.changes import comment
 from judgeboard.reviews.person_work import person_work
 from judgeboard.store.events import notifications
 from judgeboard.store.hidden_rows import hidden_of
@@ -14,7 +13,7 @@ from judgeboard.store.own_reviews import compared_reviews
 from judgeboard.store.reviewers import store_reviewer
 from query_plans import plans_of, statements_of
 from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
-from stored_rows import assert_has, read, write_to
+from stored_rows import assert_has, write_to
 
 
 def work(case, who):
@@ -24,52 +23,39 @@ def work(case, who):
 @on_sqlite
 def test_agreement_is_with_gold_with_oneself_and_with_others(case):
     case.queue_of(0.1, 0.2, 0.3, needed=2, repeat_rate=0.999)
-    case.review(case.mara, CONFIRM, label=Label.HALLUCINATED)
+    case.review(case.mara, label="hallucinated")
     disputed = case.review(case.jon, DISMISS)
     case.adjudicate(disputed.item_id, DISMISS)
     for decision in (CONFIRM, UNSURE):
         case.review(case.mara, decision)
         case.review(case.jon, decision)
     case.later(days=40)
-    case.review(
-        case.mara, CONFIRM, label=Label.GROUNDED
-    )  # the repeat of the first item: another label
+    # The repeat of the first item: another label.
+    case.review(case.mara, label="grounded")
     mara, jon = work(case, case.mara), work(case, case.jon)
     assert_has(mara.gold, value=0, n=1)
     assert_has(jon.gold, value=1, n=1)
     assert_has(mara.others, value=0.5, n=2)  # an unsure review is not compared
     assert_has(mara.own, value=0, n=1)
-    assert mara.tests.value is None
-    assert mara.drift.value is None
-    assert mara.reviews == 4
+    assert (mara.tests.value, mara.drift.value, mara.reviews) == (None, None, 4)
 
 
 @on_sqlite
 def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case):
     case.queue_of(0.1, needed=2, blind_judge=True, order="oldest")
-    case.reveal(case.review(case.mara, CONFIRM), case.mara, DISMISS)
-    case.review(case.jon, CONFIRM)
+    case.reveal(case.review(case.mara), case.mara, DISMISS)
+    case.review(case.jon)
     mara = work(case, case.mara)
     assert mara.reviews == 1
     assert_has(mara.others, value=1, n=1)
 
 
-@on_sqlite
 def review_all(case, number):
-    for response_id in case.flagged(*(0.1 for _ in range(number))):
-        disputed = [
-            case.review(who, said, "q") for who, said in ((case.mara, CONFIRM), (case.jon, DISMISS))
-        ][-1]
-        case.adjudicate(disputed.item_id, CONFIRM, label=Label.HALLUCINATED)
-        key = f"mention {response_id}"
-        comment(
-            case.store,
-            response_id=response_id,
-            reviewer=case.jon,
-            text="@Mara",
-            request_key=key,
-            now=case.now,
-        )
+    for response_id in case.flagged(*[0.1] * number):
+        case.review(case.mara)
+        disputed = case.review(case.jon, DISMISS)
+        case.adjudicate(disputed.item_id, label="hallucinated")
+        case.comment(response_id, case.jon, "@Mara")
 
 
 LARGE = ("queue_item", "lease", "review", "review_score", "preference_score", "response", "event")
@@ -88,9 +74,8 @@ def test_the_number_of_statements_does_not_depend_on_the_reviews(case):
 
 
 def test_reviews_and_notifications_of_a_person_are_found_by_indexes(sqlite_store):
-    case = queue_case(
-        sqlite_store
-    )  # PostgreSQL reads small tables whole: its plans say nothing here
+    # PostgreSQL reads small tables whole: its plans say nothing here.
+    case = queue_case(sqlite_store)
     case.queue_of(0.1, needed=2, optional_grades=("label", "groundedness"))
     review_all(case, 3)
     with case.store.reading() as connection, plans_of(case.store) as plans:
@@ -112,11 +97,10 @@ def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(sqli
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     people = people_named(sqlite_store, ["ann@example.org", " Mara ", "cli:bob", "New One", "Mara"])
     assert people[:2] == [ann, mara]
-    assert [(one.origin, one.name) for one in people[2:]] == [
-        ("cli", "cli:bob"),
-        ("page", "New One"),
-    ]
-    assert people_named(sqlite_store, ["New One"]) == [people[3]]
+    bob, new = people[2:]
+    assert_has(bob, origin="cli", name="cli:bob")
+    assert_has(new, origin="page", name="New One")
+    assert people_named(sqlite_store, ["New One"]) == [new]
 
 
 def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store):
@@ -127,14 +111,13 @@ def test_an_address_that_nobody_added_and_an_empty_name_are_refused(sqlite_store
 
 
 @on_sqlite
-def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(store):
-    case = queue_case(store)
+def test_a_name_in_another_case_is_the_same_person_and_sees_no_more(case, store):
     (response,) = case.flagged(0.1)
     zoe = ensure_reviewer(store, "page", "Zoë Straße")
-    case.queue(assigned=(zoe,), blind_judge=True, order=QueueOrder.OLDEST)
+    case.queue(assigned=(zoe,), blind_judge=True, order="oldest")
     typed = ensure_reviewer(store, "page", "ZOË STRASSE")
     assert typed == zoe
-    assert read(store, hidden_of, typed.id, response_id=response).judge
+    assert case.read(hidden_of, typed.id, response_id=response).judge
     assert case.lease(typed).response_id == response
     assert people_named(store, ["zoë straße"], new=False) == [zoe]
     assert ensure_reviewer(store, "import", "zoë straße") != zoe
