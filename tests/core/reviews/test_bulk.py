@@ -3,7 +3,7 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Label, QueueOrder, Role
+from judgeboard.domain import Role
 from judgeboard.errors import BadInput, DecisionRefused, NotAllowed, NotFound
 from judgeboard.people.roster import change_settings, raise_flags
 from judgeboard.reviews import bulk
@@ -20,10 +20,19 @@ from queue_case import CONFIRM, DISMISS, UNSURE
 from stored_rows import columns, write_to
 
 
-def confirm(case, ids, bulk_id="b1", who=None, decision=CONFIRM):
-    return decide_many(
-        case.store, ids, reviewer=who or case.mara, decision=decision, bulk_id=bulk_id, now=case.now
-    )
+def decide(case, ids, bulk_id="b1", who=None, decision=CONFIRM, **more):
+    about = {"reviewer": who or case.mara, "decision": decision, "bulk_id": bulk_id}
+    return decide_many(case.store, ids, **about, now=case.now, **more)
+
+
+def undo(case, bulk_id, who=None):
+    return undo_many(case.store, bulk_id, reviewer=who or case.mara, now=case.now)
+
+
+def blind_queue(case, answer):
+    """Let Mara review an answer without the judge."""
+    where, rules = RowFilter(response_ids=(answer,)), {"blind_judge": True, "order": "oldest"}
+    case.queue("blind", where=where, assigned=(case.mara,), **rules)
 
 
 def states(case):
@@ -42,15 +51,14 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case):
     unflagged = case.flagged(0.9)
     of_answer = dict(columns(case.flags(), "response_id", "id"))
     case.decide(of_answer[unsure], case.mara, UNSURE)
-    case.grade(graded, case.mara, label=Label.GROUNDED)
+    case.grade(graded, case.mara, label="grounded")
     case.queue("held", where=RowFilter(response_ids=(held,)))
     case.queue("two", where=RowFilter(response_ids=(done,)), needed=2)
     case.review(case.mara, DISMISS, "two")
-    rules = {"blind_judge": True, "order": QueueOrder.OLDEST}
-    case.queue("blind", where=RowFilter(response_ids=(blind,)), assigned=(case.mara,), **rules)
+    blind_queue(case, blind)
 
     ids = [*case.read(listed_answers, RowFilter(), most=100), *unflagged]
-    done_to = confirm(case, ids)
+    done_to = decide(case, ids)
     assert done_to == BulkDecided(CONFIRM, decided=4, held=1, blind=1, in_queue=1, closed=1)
     assert states(case) == {
         **dict.fromkeys((plain, unsure, graded), "confirmed"),
@@ -59,40 +67,38 @@ def test_many_answers_are_decided_as_one_is_and_one_undo_opens_all(case):
     reviews = {row["response_id"]: row for row in standing(case) if row["bulk"] == "b1"}
     # A grade that the person gave stands.
     assert {id_: row["label"] for id_, row in reviews.items()} == {
-        plain: "hallucinated",
-        unsure: "hallucinated",
+        **dict.fromkeys((plain, unsure, held), "hallucinated"),
         graded: None,
-        held: "hallucinated",
     }
     (event_row,) = (row for row in case.rows(EVENT) if row["kind"] == "bulk_decide")
     assert event_row["details"] == {"bulk": "b1", "decision": "confirm", "answers": 4}
 
     before = case.reviews()
-    assert confirm(case, ids).decided == 4
+    assert decide(case, ids).decided == 4
     # The same action again stores nothing.
     assert case.reviews() == before
-    for who, decision in ((case.mara, DISMISS), (case.jon, CONFIRM)):
+    for other in ({"decision": DISMISS}, {"who": case.jon}):
         with pytest.raises(BadInput):
-            confirm(case, ids, who=who, decision=decision)
+            decide(case, ids, **other)
 
     with pytest.raises(DecisionRefused, match="only Mara"):
-        undo_many(case.store, "b1", reviewer=case.jon)
+        undo(case, "b1", case.jon)
     with pytest.raises(NotFound):
-        undo_many(case.store, "b2", reviewer=case.mara)
-    assert undo_many(case.store, "b1", reviewer=case.mara, now=case.now) == 4
+        undo(case, "b2")
+    assert undo(case, "b1") == 4
     assert set(states(case).values()) == {"open"}
     assert not [row for row in standing(case) if row["bulk"]]
-    assert undo_many(case.store, "b1", reviewer=case.mara, now=case.now) == 0
+    assert undo(case, "b1") == 0
 
 
 @on_sqlite
 def test_a_person_who_was_not_asked_stores_no_implied_label(case):
-    assert confirm(case, case.flagged(0.1, 0.2)).decided == 2
+    assert decide(case, case.flagged(0.1, 0.2)).decided == 2
     assert set(columns(standing(case), "label")) == {None}
 
 
 def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it(case, monkeypatch):
-    ids = case.flagged(*(0.1 for _ in range(5)))
+    ids = case.flagged(*[0.1] * 5)
     monkeypatch.setattr(bulk, "PART", 2)
     update_states, calls = bulk.update_states, iter((1, 2))
 
@@ -103,53 +109,42 @@ def test_an_interrupted_action_is_whole_in_parts_and_the_same_again_completes_it
     with monkeypatch.context() as patched:
         patched.setattr(bulk, "update_states", interrupted)
         with pytest.raises(StopIteration):
-            confirm(case, ids)
+            decide(case, ids)
     assert columns(case.reviews(), "response_id") == ids[:4]
     assert sorted(states(case).values()) == ["confirmed"] * 4 + ["open"]
     parts = []
-    again = decide_many(
-        case.store, ids, reviewer=case.mara, decision=CONFIRM, bulk_id="b1", progress=parts.append
-    )
+    again = decide(case, ids, progress=parts.append)
     assert (again, parts) == (BulkDecided(CONFIRM, decided=5), [2, 4, 5])
     assert columns(case.reviews(), "response_id") == ids
     assert set(states(case).values()) == {"confirmed"}
 
 
 def test_statements_grow_with_the_parts_not_with_the_answers(case, monkeypatch):
-    ids = case.flagged(*(0.1 for _ in range(24)))
+    ids = case.flagged(*[0.1] * 24)
     case.queue("held", where=RowFilter(response_ids=tuple(ids[::2])))
 
-    with statements_of(case.store) as few:
-        confirm(case, ids[:4], "few")
-    with statements_of(case.store) as many:
-        confirm(case, ids[4:], "many")
-    assert len(many) == len(few)
-    with statements_of(case.store) as few:
-        undo_many(case.store, "few", reviewer=case.mara)
-    with statements_of(case.store) as undone:
-        undo_many(case.store, "many", reviewer=case.mara)
-    assert len(undone) == len(few)
-    monkeypatch.setattr(bulk, "PART", 5)
-    with statements_of(case.store) as parts:
-        confirm(case, ids[4:], "parts")
-    assert len(parts) == 4 * len(many)
-    monkeypatch.undo()
+    def statements_for(act, *args):
+        with statements_of(case.store) as statements:
+            act(case, *args)
+        return len(statements)
+
+    many = statements_for(decide, ids[4:], "many")
+    assert many == statements_for(decide, ids[:4], "few")
+    assert statements_for(undo, "many") == statements_for(undo, "few")
+    with monkeypatch.context() as patched:
+        patched.setattr(bulk, "PART", 5)
+        assert statements_for(decide, ids[4:], "parts") == 4 * many
     case.queue("other", where=RowFilter(query_types=("other",)))
     save_mode(case.store, "m", by=case.lead)
-    common = {"reviewer": case.lead, "now": case.now}
 
-    def act(some):
-        decide_many(
-            case.store, some, decision=None, modes=("m",), bulk_id=f"tag{len(some)}", **common
-        )
-        add_many(case.store, some, queue="other", bulk_id=f"add{len(some)}", **common)
-        undo_many(case.store, f"add{len(some)}", **common)
+    def tag_and_add(case, some):
+        added = f"add{len(some)}"
+        decide(case, some, f"tag{len(some)}", case.lead, None, modes=("m",))
+        add_many(case.store, some, reviewer=case.lead, now=case.now, queue="other", bulk_id=added)
+        undo(case, added, case.lead)
 
-    with statements_of(case.store) as tagged_and_added:
-        act(ids[:4])
-    with statements_of(case.store) as of_more:
-        act(ids[4:])
-    assert len(of_more) <= len(tagged_and_added)
+    few = statements_for(tag_and_add, ids[:4])
+    assert statements_for(tag_and_add, ids[4:]) <= few
 
 
 @on_sqlite
@@ -157,23 +152,17 @@ def test_answers_are_tagged_alone_and_a_later_grade_leaves_the_tag(case):
     save_mode(case.store, "off topic", by=case.lead)
     flagged, blind = case.flagged(0.1, 0.2)
     (fine,) = case.flagged(0.9)
-    rules = {"blind_judge": True, "order": QueueOrder.OLDEST}
-    case.queue("blind", where=RowFilter(response_ids=(blind,)), assigned=(case.mara,), **rules)
-    tagging = {"reviewer": case.mara, "decision": None, "bulk_id": "t", "now": case.now}
+    blind_queue(case, blind)
     with pytest.raises(BadInput):
-        decide_many(case.store, [flagged], **tagging)
-    done = decide_many(case.store, [flagged, fine, blind], modes=("off topic",), **tagging)
+        decide(case, [flagged], "t", decision=None)
+    done = decide(case, [flagged, fine, blind], "t", decision=None, modes=("off topic",))
     assert done == BulkDecided(None, decided=2, blind=1)
     assert set(states(case).values()) == {"open"}
     for _ in range(2):
         case.grade(fine, case.mara, quality=2)
-    assert [
-        (row["bulk"], row["quality"]) for row in standing(case) if row["response_id"] == fine
-    ] == [
-        ("t", None),
-        (None, 2),
-    ]
-    assert undo_many(case.store, "t", reviewer=case.mara) == 2
+    of_fine = [row for row in standing(case) if row["response_id"] == fine]
+    assert columns(of_fine, "bulk", "quality") == [("t", None), (None, 2)]
+    assert undo(case, "t") == 2
     assert columns(standing(case), "quality") == [2]
 
 
@@ -182,35 +171,29 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(ca
     case.queue("legal", where=RowFilter(query_types=("legal",)))
 
     def add(bulk_id, **goal):
-        return add_many(case.store, ids, reviewer=case.lead, bulk_id=bulk_id, now=case.now, **goal)
+        goal = {"reviewer": case.lead} | goal
+        return add_many(case.store, ids, bulk_id=bulk_id, now=case.now, **goal)
 
-    assert (
-        add("one", queue="legal")
-        == add("one", queue="legal")
-        == BulkAdded("legal", added=3, left=0)
-    )
+    for _ in range(2):
+        assert add("one", queue="legal") == BulkAdded("legal", added=3, left=0)
     assert add("two", queue="legal") == BulkAdded("legal", added=0, left=3)
-    assert (
-        add("mine", person=case.mara.name)
-        == add("mine", person=case.mara.name)
-        == BulkAdded("For Mara", added=3, left=0)
-    )
-    own = case.read(own_queues, case.mara.id, case.now)
-    assert [(work.queue.name, work.left) for work in own] == [("For Mara", 3)]
-    assert case.review(case.mara, CONFIRM, "legal").state == "agreed"
+    for _ in range(2):
+        assert add("mine", person="Mara") == BulkAdded("For Mara", added=3, left=0)
+    (own,) = case.read(own_queues, case.mara.id, case.now)
+    assert (own.queue.name, own.left) == ("For Mara", 3)
+    assert case.review(case.mara, name="legal").state == "agreed"
     change_settings(case.store, {"low_groundedness": 0.01}, "test")
     raise_flags(case.store, now=case.now)
-    leased = case.take(case.mara, "For Mara")
     # What was added stays, whatever its flags become.
-    assert leased is not None
+    assert case.take(case.mara, "For Mara")
     # What was reviewed stays.
-    assert undo_many(case.store, "one", reviewer=case.lead, now=case.now) == 2
+    assert undo(case, "one", case.lead) == 2
     assert case.take(case.jon, "legal") is None
     # What is leased stays.
-    assert undo_many(case.store, "mine", reviewer=case.lead, now=case.now) == 2
-    case.queue("practice", subject="pairs", order=QueueOrder.RANDOM)
+    assert undo(case, "mine", case.lead) == 2
+    case.queue("practice", subject="pairs", order="random")
     with pytest.raises(BadInput, match="takes no answers"):
         add("three", queue="practice")
     viewer = write_to(case.store, store_reviewer, "oidc", "viewer@example.org", role=Role.REVIEWER)
     with pytest.raises(NotAllowed):
-        add_many(case.store, ids, reviewer=viewer, bulk_id="x", queue="legal")
+        add("x", queue="legal", reviewer=viewer)

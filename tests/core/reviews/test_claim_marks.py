@@ -45,7 +45,13 @@ def judgment(team):
         verdict = Verdict(Status.OK, groundedness=0.9, claims=CLAIMS)
         store_judgments(connection, version, None, [NewJudgment(team.response_id, 0, 0, verdict)])
     [row] = team.rows(JUDGMENT)
-    return int(row["id"])
+    return row["id"]
+
+
+def mark(team, **given):
+    """Let Mara mark one statement, as supported if nothing else is given."""
+    given = ClaimMark(**{"status": ClaimStatus.SUPPORTED} | given)
+    return team.grade(team.mara, claim_marks=(given,))
 
 
 def marks(team):
@@ -67,47 +73,41 @@ def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(team, judgment):
 @on_sqlite
 def test_a_mark_on_a_sentence_holds_what_stands_there(team):
     flag = team.judge(0.1)
-    mark = ClaimMark(ClaimStatus.UNSUPPORTED, "something else", 4, 8)
-    team.decide(flag, team.mara, CONFIRM, grade=Grade(claim_marks=(mark,)))
+    given = ClaimMark(ClaimStatus.UNSUPPORTED, "something else", 4, 8)
+    team.decide(flag, team.mara, CONFIRM, grade=Grade(claim_marks=(given,)))
     assert marks(team) == (ClaimMark(ClaimStatus.UNSUPPORTED, "rope", 4, 8),)
 
 
 @on_sqlite
 def test_a_mark_alone_is_worth_saving(team):
-    team.grade(team.mara, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=3),))
+    mark(team, start=0, end=3)
     assert len(marks(team)) == 1
 
 
 @on_sqlite
 @pytest.mark.parametrize(
-    ("mark", "says"),
+    ("given", "says"),
     [
-        (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=99), r"inside the answer \(22 characters\)"),
-        (ClaimMark(ClaimStatus.SUPPORTED, start=5, end=5), "inside the answer"),
-        (ClaimMark(ClaimStatus.SUPPORTED, start=-1, end=5), "inside the answer"),
-        (ClaimMark(ClaimStatus.SUPPORTED, start=True, end=5), "inside the answer"),
-        (ClaimMark(ClaimStatus.SUPPORTED), "inside the answer"),
-        (ClaimMark("fine", start=0, end=5), "supported, unsupported, contradicted, not 'fine'"),
+        ({"start": 0, "end": 99}, r"inside the answer \(22 characters\)"),
+        ({"start": 5, "end": 5}, "inside the answer"),
+        ({"start": -1, "end": 5}, "inside the answer"),
+        ({"start": True, "end": 5}, "inside the answer"),
+        ({}, "inside the answer"),
         (
-            ClaimMark(ClaimStatus.SUPPORTED, start=0, end=5, number=1),
-            "needs the id of its judgment",
+            {"status": "fine", "start": 0, "end": 5},
+            "supported, unsupported, contradicted, not 'fine'",
         ),
-        (
-            ClaimMark(ClaimStatus.SUPPORTED, judgment_id=99, number=1),
-            "judgment 99 does not belong to ragtruth-12260",
-        ),
-        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1, number=3), "has no claim 3"),
-        (ClaimMark(ClaimStatus.SUPPORTED, judgment_id=1), "has no claim None"),
-        (
-            ClaimMark(ClaimStatus.SUPPORTED, start=3, end=99, judgment_id=1, number=1),
-            "inside the answer",
-        ),
+        ({"start": 0, "end": 5, "number": 1}, "needs the id of its judgment"),
+        ({"judgment_id": 99, "number": 1}, "judgment 99 does not belong to ragtruth-12260"),
+        ({"judgment_id": 1, "number": 3}, "has no claim 3"),
+        ({"judgment_id": 1}, "has no claim None"),
+        ({"start": 3, "end": 99, "judgment_id": 1, "number": 1}, "inside the answer"),
     ],
 )
-def test_a_mark_that_speaks_of_nothing_is_refused(team, judgment, mark, says):
+def test_a_mark_that_speaks_of_nothing_is_refused(team, judgment, given, says):
     assert judgment == 1
     with pytest.raises(BadInput, match=says):
-        team.grade(team.mara, claim_marks=(mark,))
+        mark(team, **given)
     assert team.reviews() == []
 
 
@@ -118,31 +118,24 @@ def test_a_mark_on_another_answers_judgment_is_refused(team, judgment):
     ).new
     team.response_id = other
     with pytest.raises(BadInput, match="other"):
-        team.grade(
-            team.mara,
-            claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, judgment_id=judgment, number=1),),
-        )
+        mark(team, judgment_id=judgment, number=1)
 
 
 @on_sqlite
 def test_a_statement_is_marked_once(team, judgment):
-    twice = [ClaimMark(status, judgment_id=judgment, number=1) for status in ClaimStatus]
-    with pytest.raises(BadInput, match="twice"):
-        team.grade(team.mara, claim_marks=tuple(twice))
-    with pytest.raises(BadInput, match="at most 2,000"):
-        team.grade(
-            team.mara,
-            claim_marks=tuple(
-                ClaimMark(ClaimStatus.SUPPORTED, start=0, end=1) for _ in range(2_001)
-            ),
-        )
+    twice = (ClaimMark(status, judgment_id=judgment, number=1) for status in ClaimStatus)
+    many = (ClaimMark(ClaimStatus.SUPPORTED, start=0, end=1),) * 2_001
+    for given, reason in ((tuple(twice), "twice"), (many, "at most 2,000")):
+        with pytest.raises(BadInput, match=reason):
+            team.grade(team.mara, claim_marks=given)
 
 
 @on_sqlite
 def test_why_one_differs_is_said_of_a_verdict_that_was_seen(team, judgment):
+    why = {"quality": 1, "why_differs": WhyDiffers.FLUENT_TEXT}
     with pytest.raises(BadInput):
-        team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT)
-    team.grade(team.mara, quality=1, why_differs=WhyDiffers.FLUENT_TEXT, judgment_seen_id=judgment)
+        team.grade(team.mara, **why)
+    team.grade(team.mara, **why, judgment_seen_id=judgment)
     [review] = team.reviews()
     assert_has(review, why_differs="fluent_text", judgment_seen_id=judgment)
 
@@ -150,38 +143,25 @@ def test_why_one_differs_is_said_of_a_verdict_that_was_seen(team, judgment):
 def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a_change(
     team, judgment, tmp_path
 ):
-    mark = ClaimMark(ClaimStatus.CONTRADICTED, judgment_id=judgment, number=1)
-    team.grade(
-        team.mara,
-        quality=1,
-        claim_marks=(mark,),
-        why_differs=WhyDiffers.OTHER,
-        judgment_seen_id=judgment,
-    )
+    on_claim = {"judgment_id": judgment, "number": 1}
+    given = (ClaimMark(ClaimStatus.CONTRADICTED, **on_claim),)
+    why = {"why_differs": WhyDiffers.OTHER, "judgment_seen_id": judgment}
+    team.grade(team.mara, quality=1, claim_marks=given, **why)
     grades = tmp_path / "grades.jsonl"
     export_tables(team.store, {"reviews": grades})
-    [row] = [json.loads(line) for line in grades.read_text().splitlines()]
+    [row] = map(json.loads, grades.read_text().splitlines())
     assert row["claim_marks"] == [
-        {
-            "status": "contradicted",
-            "text": LONG,
-            "start": 0,
-            "end": 8,
-            "judgment_id": judgment,
-            "number": 1,
-        }
+        {"status": "contradicted", "text": LONG, "start": 0, "end": 8} | on_claim
     ]
     assert_has(row, why_differs="other", judgment_seen=judgment)
-    first = import_file(team.store, grades, kind="grades", mapping={"reviewer": "annotator"})
-    again = import_file(team.store, grades, kind="grades", mapping={"reviewer": "annotator"})
-    assert (first.new, again.new, again.rejected) == (0, 0, 0)
+    for _ in range(2):
+        done = import_file(team.store, grades, kind="grades", mapping={"reviewer": "annotator"})
+        assert_has(done, new=0, rejected=0)
 
 
 @on_sqlite
 def test_forgetting_an_answer_takes_the_marks_along(team, judgment):
-    team.grade(
-        team.mara, quality=1, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=8),)
-    )
+    mark(team, start=0, end=8)
     write_to(team.store, forget_response, "ragtruth-12260", actor="Mara")
     assert marks(team) == ()
 

@@ -21,9 +21,11 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import Issue
 from judgeboard.text import utc_day
 from queue_case import DISMISS
+from served_queues import BLIND
 from stored_rows import assert_has, columns, write_to
 
 FIRST = datetime(2026, 3, 2, tzinfo=UTC)  # a Monday
+DAY = utc_day(FIRST)
 LOW = RowFilter(rules=("low_groundedness",))
 
 
@@ -38,19 +40,25 @@ def answer(case, week, *scores):
     """Store one answer per score, asked in a week."""
     asked = None if week is None else FIRST + timedelta(weeks=week)
     ids = case.add(*(f"w{week}-{next(case.keys)}" for _ in scores), asked_at=asked)
-    for response_id, score in zip(ids, scores, strict=True):
-        case.judge(response_id, score)
-    return ids
+    case.judge_all(dict(zip(ids, scores, strict=True)))
+
+
+def save(case, issue, by=None, now=None):
+    return save_issue(case.store, issue, by=by or case.lead, now=now)
+
+
+def opened(case, title="Fees", where=LOW, by=None):
+    return save(case, Issue(title=title, filter=where), by)
+
+
+def codes(issue, measured):
+    return [each.code for each in issue_notes(issue, measured)]
 
 
 def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(case):
     answer(case, 0, 0.1, 0.1, 0.1, 0.9)
     answer(case, 1, 0.2, 0.9)
-    issue = save_issue(
-        case.store,
-        Issue(title=" Wrong   fees ", filter=LOW, description="Last year's table", owner="mara"),
-        by=case.lead,
-    )
+    issue = save(case, Issue(title=" Wrong   fees ", filter=LOW, owner="mara"))
     assert_has(issue, number=1, title="Wrong fees", owner="Mara")
     # A dismissed flag is no sign of the problem.
     assert issue.filter.states == ("confirmed", "open")
@@ -58,23 +66,21 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     assert (before.answers, before.flags["open"], before.before.n, before.after.n) == (4, 4, 6, 0)
     assert [*issue_notes(issue, before)] == [note("issue", share=before.before)]
 
-    fixed = issue.changed(state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 14)
-    fixed = save_issue(case.store, fixed, by=case.lead)
+    fixed = save(case, issue.changed(state=IssueState.FIXED, fixed_day=DAY + 14))
     answer(case, 2, 0.1, *[0.9] * 29)
     answer(case, None, 0.1)
     after = figures(case, fixed)
-    assert_has(after, answers=6, without_time=1, last_day=utc_day(FIRST) + 14)
+    assert_has(after, answers=6, without_time=1, last_day=DAY + 14)
     assert [share.value for share in (after.before, after.after)] == pytest.approx([4 / 6, 1 / 30])
-    assert [(week.start - utc_day(FIRST), week.estimate.n) for week in after.weeks] == [
+    assert [(week.start - DAY, week.estimate.n) for week in after.weeks] == [
         (0, 4),
         (7, 2),
         (14, 30),
     ]
-    assert [each.code for each in issue_notes(fixed, after)] == ["issue_fixed", "issue_fell"]
-    with case.store.reading() as connection:
-        assert [response_page(connection, week.where).total for week in after.weeks] == [3, 1, 1]
-        assert (get_issue(connection, 1).version, len(list_issues(connection))) == (2, 1)
-        (event, _) = latest_events(connection, EventFilter(kind="save_issue"), limit=5)
+    assert codes(fixed, after) == ["issue_fixed", "issue_fell"]
+    assert [case.read(response_page, week.where).total for week in after.weeks] == [3, 1, 1]
+    assert (case.read(get_issue, 1).version, len(case.read(list_issues))) == (2, 1)
+    (event, _) = case.read(latest_events, EventFilter(kind="save_issue"), limit=5)
     assert event.details == {"issue": 1, "state": "fixed"}
 
 
@@ -84,34 +90,24 @@ def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case):
     for wrong in (datetime(1970, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)):
         (response_id,) = case.add(f"dated {wrong.year}", asked_at=wrong)
         case.judge(response_id, 0.1)
-    issue = save_issue(case.store, Issue(title="Fees", filter=LOW), by=case.lead)
-    fixed = issue.changed(state=IssueState.FIXED, fixed_day=utc_day(FIRST) + 7)
-    shown = figures(case, save_issue(case.store, fixed, by=case.lead))
-    assert_has(shown, answers=3, misdated=2, last_day=utc_day(FIRST))
-    assert [(week.start, week.estimate.n) for week in shown.weeks] == [(utc_day(FIRST), 2)]
+    fixed = opened(case).changed(state=IssueState.FIXED, fixed_day=DAY + 7)
+    shown = figures(case, save(case, fixed))
+    assert_has(shown, answers=3, misdated=2, last_day=DAY)
+    assert [(week.start, week.estimate.n) for week in shown.weeks] == [(DAY, 2)]
     assert (shown.before.n, shown.before.value, shown.after.n) == (2, 0.5, 0)
 
 
 def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blind_reviewer(case):
     save_mode(case.store, "wrong fee", by=case.lead)
     answer(case, 0, 0.1, 0.2, 0.3)
-    case.queue(
-        needed=2,
-        blind_people=True,
-        blind_judge=True,
-        order="oldest",
-        assigned=(case.mara, case.jon),
-    )
+    case.queue(needed=2, assigned=(case.mara, case.jon), **BLIND)
     case.review(case.mara, modes=("wrong fee",))
     case.review(case.mara, DISMISS)
-    issue = save_issue(
-        case.store,
-        Issue(title="Fees", filter=RowFilter(failure_modes=("wrong fee",))),
-        by=case.lead,
-    )
-    flags = save_issue(case.store, Issue(title="Low", filter=LOW), by=case.lead)
-    assert_has(figures(case, issue).before, value=0.5, n=2)
-    assert [each.code for each in issue_notes(issue, figures(case, issue))] == ["issue_reviewed"]
+    issue = opened(case, "Fees", RowFilter(failure_modes=("wrong fee",)))
+    flags = opened(case, "Low")
+    measured = figures(case, issue)
+    assert_has(measured.before, value=0.5, n=2)
+    assert codes(issue, measured) == ["issue_reviewed"]
     for each in (issue, flags):
         hidden = figures(case, each, viewer=case.jon.id)
         assert (hidden.answers, sum(hidden.flags.values()), hidden.before.n) == (0, 0, 0)
@@ -133,39 +129,36 @@ def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blin
 def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(case, conditions):
     answer(case, 0, 0.1, 0.9)
     case.add("unjudged", asked_at=FIRST)
-    issue = save_issue(case.store, Issue(title="any", filter=parse_where(conditions)), by=case.lead)
-    share = figures(case, issue).before
+    issue = opened(case, "any", parse_where(conditions))
+    measured = figures(case, issue)
+    share = measured.before
     assert share.n in {0, 2, 3}
-    assert share.n == 0 or round((share.value or 0) * share.n) == figures(case, issue).answers
+    assert share.n == 0 or round(share.value * share.n) == measured.answers
 
 
 @on_sqlite
 def test_leads_keep_issues_and_nobody_overwrites_a_change(case, tmp_path):
-    issue = save_issue(case.store, Issue(title="Fees", filter=LOW), by=case.lead)
-    for changed, words in (
-        (Issue(title="x", filter=RowFilter()), "needs a filter"),
-        (Issue(title=" ", filter=LOW), "1 to 100"),
-        (Issue(title="x" * 101, filter=LOW), "1 to 100"),
+    issue = opened(case)
+    for title, where, words in (
+        ("x", RowFilter(), "needs a filter"),
+        (" ", LOW, "1 to 100"),
+        ("x" * 101, LOW, "1 to 100"),
     ):
         with pytest.raises(BadInput, match=words):
-            save_issue(case.store, changed, by=case.lead)
+            opened(case, title, where)
     with pytest.raises(NotFound, match="'Zoe'"):
-        save_issue(case.store, issue.changed(owner="Zoe"), by=case.lead)
-    today = save_issue(
-        case.store, issue.changed(state=IssueState.FIXED), by=case.lead, now=case.now
-    )
+        save(case, issue.changed(owner="Zoe"))
+    today = save(case, issue.changed(state=IssueState.FIXED), now=case.now)
     assert today.fixed_day == utc_day(case.now)
     with pytest.raises(BadInput, match="issue 1"):
-        save_issue(case.store, issue.changed(title="Other"), by=case.lead)
-    closed = save_issue(case.store, today.changed(state=IssueState.CLOSED), by=case.lead)
+        save(case, issue.changed(title="Other"))
+    closed = save(case, today.changed(state=IssueState.CLOSED))
     assert closed.fixed_day == today.fixed_day
-    assert (
-        save_issue(case.store, closed.changed(state=IssueState.OPEN), by=case.lead).fixed_day
-        is None
-    )
-    assert save_issue(case.store, Issue(title="Second", filter=LOW), by=case.lead).number == 2
-    export_tables(case.store, {"issues": tmp_path / "issues.jsonl"})
-    rows = [json.loads(line) for line in (tmp_path / "issues.jsonl").read_text().splitlines()]
+    assert save(case, closed.changed(state=IssueState.OPEN)).fixed_day is None
+    assert opened(case, "Second").number == 2
+    file = tmp_path / "issues.jsonl"
+    export_tables(case.store, {"issues": file})
+    rows = [*map(json.loads, file.read_text().splitlines())]
     assert columns(rows, "number", "version", "state") == [
         (1, 1, "open"),
         (1, 2, "fixed"),
@@ -180,4 +173,4 @@ def test_leads_keep_issues_and_nobody_overwrites_a_change(case, tmp_path):
 def test_a_reviewer_who_signed_in_may_not_open_one(case):
     person = write_to(case.store, store_reviewer, "oidc", "ann@example.com")
     with pytest.raises(NotAllowed, match="leads"):
-        save_issue(case.store, Issue(title="Fees", filter=LOW), by=person)
+        opened(case, by=person)
