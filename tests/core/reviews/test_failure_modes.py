@@ -45,9 +45,9 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes):
     first, _ = modes.flagged(0.1, 0.2)
     modes.queue()
     stored = modes.review(modes.mara, modes=(ENTITY, OUTDATED, ENTITY))
-    whole = modes.read(find_review, stored.review_id)
-    assert whole.grade.modes == (OUTDATED, ENTITY)
-    assert modes.read(load_item, first).reviews[0].grade.modes == (OUTDATED, ENTITY)
+    (of_item,) = modes.read(load_item, first).reviews
+    for review in (modes.read(find_review, stored.review_id), of_item):
+        assert review.grade.modes == (OUTDATED, ENTITY)
     with pytest.raises(BadInput, match="'else'"):
         modes.review(modes.jon, modes=("else",))
     changed = modes.change(stored.review_id, modes.mara, CONFIRM, modes=(ENTITY,))
@@ -57,18 +57,15 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes):
 
 
 def test_counts_are_answers_among_those_reviewed_by_type_version_and_week(modes):
-    times = [datetime(2026, 3, day, tzinfo=UTC) for day in (2, 8, 9)]
-    for number, at in enumerate(times):
-        (response_id,) = modes.add(
-            f"w{number}", query_type="QA" if number else "Summary", asked_at=at
-        )
+    for number, (day, query_type) in enumerate(((2, "Summary"), (8, "QA"), (9, "QA"))):
+        asked = {"query_type": query_type, "asked_at": datetime(2026, 3, day, tzinfo=UTC)}
+        (response_id,) = modes.add(f"w{number}", **asked)
         modes.judge(response_id, 0.1 + number / 10)
         modes.judge(response_id, 0.3, judge="other")
     modes.queue(needed=2)
-    for who in (modes.mara, modes.jon):
-        modes.review(who, modes=(ENTITY,))
-        modes.review(who, modes=(OUTDATED,) if who is modes.mara else ())
-        modes.review(who)
+    for who, second in ((modes.mara, (OUTDATED,)), (modes.jon, ())):
+        for named in ((ENTITY,), second, ()):
+            modes.review(who, modes=named)
     assert counts(modes) == {
         ("QA", ENTITY): (0, 2),
         ("QA", OUTDATED): (1, 2),
@@ -90,9 +87,9 @@ def test_a_blind_reviewer_sees_no_tag_of_a_hidden_answer(modes):
     modes.review(modes.mara, modes=(ENTITY,), note="mixes up two people")
     assert counts(modes, viewer=modes.jon.id) == {}
     assert counts(modes, viewer=modes.mara.id) == {("QA", ENTITY): (1, 1)}
-    with Seen(modes.store, modes.jon.id).reading() as connection:
-        assert load_item(connection, response_id).reviews == ()
-        assert response_page(connection, parse_where([f"failure_mode={ENTITY}"])).total == 0
+    assert modes.read_as(modes.jon, load_item, response_id).reviews == ()
+    where = parse_where([f"failure_mode={ENTITY}"])
+    assert modes.read_as(modes.jon, response_page, where).total == 0
 
 
 @on_sqlite
@@ -116,15 +113,10 @@ def test_tags_are_exported_and_imported(modes, tmp_path):
     export_tables(modes.store, {"reviews": file, "failure_modes": tmp_path / "modes.jsonl"})
     (exported,) = map(json.loads, file.read_text().splitlines())
     assert exported["failure_modes"] == [ENTITY]
-    row = {
-        "external_id": exported["external_id"],
-        "annotator": "Ines",
-        "failure_modes": [ENTITY, "rude tone"],
-    }
-    other = tmp_path / "grades.jsonl"
-    other.write_text(json.dumps(row))
+    row = {"annotator": "Ines", "failure_modes": [ENTITY, "rude tone"]}
+    file.write_text(json.dumps(row | {"external_id": exported["external_id"]}))
     for new in (1, 0):
-        assert import_file(modes.store, other, kind="grades").new == new
+        assert import_file(modes.store, file, kind="grades").new == new
     assert counts(modes) == {("QA", ENTITY): (1, 1), ("QA", "rude tone"): (1, 1)}
 
 

@@ -1,8 +1,7 @@
 """A label schema goes from its file into a queue, its reviews, conflicts, agreement, export and import."""
 
 import json
-from dataclasses import fields as dataclass_fields
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -11,7 +10,7 @@ from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.label_schema import as_yaml, schema_in
 from judgeboard.imports.importing import import_file
-from judgeboard.reviews.queues import add_schema, create_queue, queue_progress
+from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
@@ -62,36 +61,37 @@ def queue(case):
     return case
 
 
+def fields_of(grade):
+    return {each.name: getattr(grade, each.name) for each in fields(grade)}
+
+
 def review(case, who, decision=CONFIRM, **values):
-    grade = SCHEMA.grade(values)
-    fields = {
-        name: getattr(grade, name)
-        for name in ("label", "scores", "spans", "choices", "texts", "note")
-    }
-    return case.say(case.lease(who), who, decision, **fields)
+    return case.review(who, decision, **fields_of(SCHEMA.grade(values)))
+
+
+def assert_whole(case, review_id):
+    kept = case.read(find_review, review_id)
+    assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
 
 
 @on_sqlite
 def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue):
     stored = review(queue, queue.mara, **WHOLE)
     add_schema(queue.store, schema_in(SUPPORT.replace("friendly", "kind")), by=queue.lead)
-    kept = queue.read(find_review, stored.review_id)
-    assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
-    rules = queue.read(queue_progress, "q").rules
-    assert rules["Label schema"] == "support v1"
+    assert_whole(queue, stored.review_id)
+    assert queue.progress().rules["Label schema"] == "support v1"
     assert schema_in(as_yaml(SCHEMA)) == SCHEMA
 
 
 @on_sqlite
 def test_an_item_a_queue_and_the_review_itself_have_the_same_grade(queue):
-    fields = {"corrected_answer": "Better.", "in_suite": True, "note": "no"}
-    grade = replace(SCHEMA.grade(WHOLE), **fields)
+    more = {"corrected_answer": "Better.", "in_suite": True, "note": "no"}
+    grade = replace(SCHEMA.grade(WHOLE), **more)
     leased = queue.lease(queue.mara)
-    parts = {each.name: getattr(grade, each.name) for each in dataclass_fields(Grade)}
-    stored = queue.say(leased, queue.mara, CONFIRM, **parts)
+    stored = queue.say(leased, queue.mara, **fields_of(grade))
     whole = queue.read(find_review, stored.review_id)
     (of_queue,) = queue.read(reviews_on, stored.item_id)
-    (of_item,) = queue.read(load_item, leased.response_id or 0).reviews
+    (of_item,) = queue.read(load_item, leased.response_id).reviews
     assert of_queue.grade == of_item.grade == whole.grade == grade
 
 
@@ -113,46 +113,33 @@ def test_a_decision_without_a_required_field_or_with_a_wrong_one_is_refused(queu
 @on_sqlite
 def test_a_field_of_another_schema_is_refused(queue):
     with pytest.raises(BadInput, match="no field 'shade'"):
-        queue.say(
-            queue.lease(queue.mara),
-            queue.mara,
-            CONFIRM,
-            choices={"verdict": "wrong", "shade": "red"},
-        )
+        queue.review(queue.mara, choices={"verdict": "wrong", "shade": "red"})
     with pytest.raises(NotFound, match="support"):
         create_queue(queue.store, new_queue("other"), by=queue.lead, schema="nothing")
 
 
 @on_sqlite
 def test_reviews_that_differ_on_a_category_are_a_conflict_and_numbers_are_not(queue):
-    review(queue, queue.mara, DISMISS, verdict="correct", minutes=1.0)
-    review(queue, queue.mara, DISMISS, verdict="correct", safe=True)
-    assert (
-        review(queue, queue.jon, DISMISS, verdict="correct", minutes=9.0).state is ItemState.AGREED
-    )
-    assert (
-        review(queue, queue.jon, DISMISS, verdict="correct", safe=False).state is ItemState.CONFLICT
-    )
+    for who, field, state in (
+        (queue.mara, {"minutes": 1.0}, ItemState.OPEN),
+        (queue.mara, {"safe": True}, ItemState.OPEN),
+        (queue.jon, {"minutes": 9.0}, ItemState.AGREED),
+        (queue.jon, {"safe": False}, ItemState.CONFLICT),
+    ):
+        assert review(queue, who, DISMISS, verdict="correct", **field).state is state
 
 
 def test_exported_fields_can_be_imported_again(queue, tmp_path):
     review(queue, queue.mara, **WHOLE)
     file = tmp_path / "reviews.jsonl"
     export_tables(queue.store, {"reviews": file})
-    (row,) = [json.loads(line) for line in file.read_text().splitlines()]
-    assert (row["label_schema"], row["fields"]["tone"], row["fields"]["why"]) == (
-        "support v1",
-        2,
-        WHOLE["why"],
-    )
-    again = import_file(queue.store, file, kind="grades")
-    assert_has(again, new=0, rejected=0)
-    file.write_text(json.dumps(row | {"reviewer": "Ada"}))
-    by_another = import_file(queue.store, file, kind="grades")
-    assert_has(by_another, new=1, rejected=0)
-    newest = max(queue.reviews(), key=lambda each: each["id"])
-    kept = queue.read(find_review, newest["id"])
-    assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
+    (row,) = map(json.loads, file.read_text().splitlines())
+    assert row["label_schema"] == "support v1"
+    assert_has(row["fields"], tone=2, why=WHOLE["why"])
+    for change, new in (({}, 0), ({"reviewer": "Ada"}, 1)):
+        file.write_text(json.dumps(row | change))
+        assert_has(import_file(queue.store, file, kind="grades"), new=new, rejected=0)
+    assert_whole(queue, queue.reviews()[-1]["id"])
     file.write_text(json.dumps(row | {"fields": {"verdict": "green"}}))
     assert import_file(queue.store, file, kind="grades").rejected == 1
 
@@ -169,5 +156,5 @@ def test_forgetting_removes_texts_and_spans_and_keeps_choices(queue):
 def test_a_grade_without_a_schema_has_no_fields(case):
     case.queue_of(0.1)
     with pytest.raises(BadInput, match="no field 'verdict'"):
-        case.say(case.lease(case.mara), case.mara, CONFIRM, choices={"verdict": "wrong"})
+        case.review(case.mara, choices={"verdict": "wrong"})
     assert Grade() == Grade(choices={})

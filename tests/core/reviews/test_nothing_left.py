@@ -5,20 +5,15 @@ import random
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import ItemState, QueueOrder
+from judgeboard.domain import ItemState
 from judgeboard.reviews.leases import undo_skips
 from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.person_work import everybodys_work
 from judgeboard.reviews.queue_work import own_queues
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.queues import queue_named
-from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
+from queue_case import CONFIRM, DISMISS, UNSURE
 from stored_rows import assert_has
-
-
-@pytest.fixture
-def case(store):
-    return queue_case(store)
 
 
 def reason(case, who):
@@ -60,12 +55,11 @@ def test_a_skipped_item_that_still_needs_a_review_is_counted_and_can_be_had_back
     case.skip(case.lease(case.mara), case.mara)
     case.review(case.mara)
     assert reason(case, case.mara) == (2, 1, 0, 1)
-    with case.store.reading() as connection:
-        (own,) = own_queues(connection, case.mara.id, case.now)
-        assert own_queues(connection, case.jon.id, case.now) == []
-        left = {work.person.name: work.left for work in everybodys_work(connection, now=case.now)}
+    (own,) = case.read(own_queues, case.mara.id, case.now)
     assert_has(own, left=1, skipped=1)
-    assert left == {"Jon": 0, "Mara": 1}
+    assert case.read(own_queues, case.jon.id, case.now) == []
+    everybody = case.read(everybodys_work, now=case.now)
+    assert {work.person.name: work.left for work in everybody} == {"Jon": 0, "Mara": 1}
     assert case.take(case.mara) is None, "a skipped item does not come by itself"
     assert len(undo_skips(case.store, queue, case.mara, now=case.now)) == 1
     assert case.lease(case.mara).response_id == skipped
@@ -74,11 +68,9 @@ def test_a_skipped_item_that_still_needs_a_review_is_counted_and_can_be_had_back
 
 @on_sqlite
 def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case):
-    case.flagged(0.1)
-    case.queue("gold", needed=2, order=QueueOrder.OLDEST)
-    for who, decision in ((case.jon, CONFIRM), (case.ada, DISMISS)):
-        decided = case.review(who, decision, "gold")
-    case.adjudicate(decided.item_id)
+    case.queue_of(0.1, name="gold", needed=2)
+    case.review(case.jon, name="gold")
+    case.adjudicate(case.review(case.ada, DISMISS, "gold").item_id)
     case.queue(training=True, flagged_only=False)
     # Its items are stored when Mara begins.
     assert reason(case, case.mara) is None
@@ -128,7 +120,7 @@ def test_nothing_is_left_exactly_where_no_item_can_be_leased(case, seed):
         elif operation == "time":
             case.later(hours=chance.choice((0.5, 2, 200)))
         elif operation == "adjudicate":
-            conflicts = [item for item in case.items() if item["state"] == ItemState.CONFLICT.value]
+            conflicts = [item for item in case.items() if item["state"] == ItemState.CONFLICT]
             if conflicts:
                 case.adjudicate(conflicts[0]["id"])
         else:
