@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 import judgeboard
 from engines import on_sqlite
@@ -21,7 +21,7 @@ from judgeboard.store.reviewers import set_role, store_reviewer
 from judgeboard.store.tables import EVENT, SETTING, Reviewer
 from judging_log import store_answers
 from pair_log import add_pairs
-from stored_rows import read, write_to
+from stored_rows import columns, read, rows_of, write_to
 from written_tables import written_tables
 
 
@@ -30,11 +30,7 @@ def person(store, role, name="ann@example.org"):
 
 
 def events(store):
-    with store.reading() as connection:
-        return [
-            tuple(row)
-            for row in connection.execute(select(EVENT.c.kind, EVENT.c.actor, EVENT.c.details))
-        ]
+    return columns(rows_of(store, EVENT), "kind", "actor", "details")
 
 
 def change_and_ask_for_more(store, who):
@@ -55,10 +51,8 @@ def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store, role
                 pass
             check_allowed(sqlite_store, ann, action)
         else:
-            with (
-                pytest.raises(NotAllowed, match="Ask an admin"),
-                allowed(sqlite_store, ann, action),
-            ):
+            refusal = pytest.raises(NotAllowed, match="Ask an admin")
+            with refusal, allowed(sqlite_store, ann, action):
                 raise AssertionError("the body of a refused change runs")
             with pytest.raises(NotAllowed, match="Ask an admin"):
                 check_allowed(sqlite_store, ann, action)
@@ -67,15 +61,8 @@ def test_who_signs_in_may_do_what_their_role_says_and_no_more(sqlite_store, role
 
 
 def test_roles_allow_sets_of_actions():
-    assert not Role.NONE.actions
-    assert (
-        Role.NONE.actions
-        < Role.VIEWER.actions
-        < Role.REVIEWER.actions
-        < Role.LEAD.actions
-        < Role.ADMIN.actions
-    )
-    assert Role.ADMIN.actions == set(Action)
+    viewer, reviewer, lead = Role.VIEWER.actions, Role.REVIEWER.actions, Role.LEAD.actions
+    assert set() == Role.NONE.actions < viewer < reviewer < lead < Role.ADMIN.actions == {*Action}
     assert all(action.words for action in Action)
     assert list(ROLES) == [Role.VIEWER, Role.AUDITOR, Role.REVIEWER, Role.LEAD, Role.ADMIN]
 
@@ -103,8 +90,7 @@ def test_a_refusal_half_way_takes_the_change_back_and_keeps_the_event(store):
     ann = person(store, Role.LEAD)
     with pytest.raises(NotAllowed):
         change_and_ask_for_more(store, ann)
-    with store.reading() as connection:
-        assert connection.execute(select(SETTING.c.id)).all() == []
+    assert rows_of(store, SETTING) == []
     assert [(kind, actor) for kind, actor, _ in events(store)] == [("refused", ann.name)]
 
 
@@ -160,13 +146,14 @@ def test_nobody_becomes_a_person_who_signs_in_by_being_named(sqlite_store):
 
 LEXICAL = {"kind": "lexical"}
 FIRST = {"kind": "lexical", "name": "first"}
+ROOT = "cli:root"
 
 
 @pytest.fixture
 def log(sqlite_store):
     store_answers(sqlite_store, 3)
     add_pairs(sqlite_store, 1)
-    judgeboard.change_settings(sqlite_store, {"random_share": 1.0}, "cli:root")
+    judgeboard.change_settings(sqlite_store, {"random_share": 1.0}, ROOT)
     for name in ("first", "second"):
         judge_pending(sqlite_store, judgeboard.make_judge("lexical", name=name))
     judgeboard.raise_flags(sqlite_store)
@@ -175,7 +162,7 @@ def log(sqlite_store):
 
 @pytest.fixture
 def bob(log):
-    return add_person(log, "bob@example.org", Role.REVIEWER, "cli:root")
+    return add_person(log, "bob@example.org", Role.REVIEWER, ROOT)
 
 
 def bring_in(store, who, folder):
@@ -184,38 +171,30 @@ def bring_in(store, who, folder):
     import_file(store, file, actor=who)
 
 
+def rejudge(store, who, judge=LEXICAL, **where):
+    return request_rejudge(store, judge=judge, where=RowFilter(**where), actor=who)
+
+
+def submit(store, who, **given):
+    judgeboard.submit(store, judgeboard.Submission(reviewer=who, request_key="k", **given))
+
+
 OF_LEADS = {
     "change_settings": lambda store, who, _: judgeboard.change_settings(
         store, {"low_quality": 1}, who
     ),
     "change_settings by the rules": lambda store, who, _: judgeboard.raise_flags(store, actor=who),
     "import": bring_in,
-    "rejudge_many": lambda store, who, _: request_rejudge(store, judge=LEXICAL, actor=who),
-    "rejudge_many by ids": lambda store, who, _: request_rejudge(
-        store, judge=LEXICAL, where=RowFilter(response_ids=(1, 2)), actor=who
-    ),
-    "choose_judge": lambda store, who, _: request_rejudge(
-        store, judge=LEXICAL, where=RowFilter(response_ids=(1,)), actor=who
-    ),
+    "rejudge_many": lambda store, who, _: rejudge(store, who),
+    "rejudge_many by ids": lambda store, who, _: rejudge(store, who, response_ids=(1, 2)),
+    "choose_judge": lambda store, who, _: rejudge(store, who, response_ids=(1,)),
     "retire_versions": lambda store, who, _: judgeboard.retire_version(store, "second", who),
     "manage_people": lambda store, who, _: change_role(store, who.name, Role.ADMIN, who),
 }
 OF_REVIEWERS = {
-    "decide": lambda store, who, _: judgeboard.submit(
-        store,
-        judgeboard.Submission(flag_id=1, reviewer=who, decision=Decision.CONFIRM, request_key="k"),
-    ),
-    "grade": lambda store, who, _: (
-        judgeboard.submit(
-            store,
-            judgeboard.Submission(
-                response_id=1, reviewer=who, grade=Grade(quality=1), request_key="k"
-            ),
-        ).review_id
-    ),
-    "rejudge_one": lambda store, who, _: request_rejudge(
-        store, judge=FIRST, where=RowFilter(response_ids=(1,)), actor=who
-    ),
+    "decide": lambda store, who, _: submit(store, who, flag_id=1, decision=Decision.CONFIRM),
+    "grade": lambda store, who, _: submit(store, who, response_id=1, grade=Grade(quality=1)),
+    "rejudge_one": lambda store, who, _: rejudge(store, who, FIRST, response_ids=(1,)),
 }
 
 
@@ -223,12 +202,8 @@ def refused(store, change, who, folder):
     with written_tables(store) as transactions, pytest.raises(NotAllowed):
         change(store, who, folder)
     assert transactions == [{"event"}]
-    return [
-        event.details["action"]
-        for event in read(
-            store, latest_events, EventFilter(kind="refused", actor=who.name), limit=10
-        )
-    ]
+    of_person = EventFilter(kind="refused", actor=who.name)
+    return [event.details["action"] for event in read(store, latest_events, of_person, limit=10)]
 
 
 @pytest.mark.parametrize("name", OF_LEADS)
@@ -238,10 +213,10 @@ def test_a_reviewer_may_not_do_what_leads_and_admins_do(log, bob, tmp_path, name
 
 @pytest.mark.parametrize("name", [*OF_LEADS, *OF_REVIEWERS])
 def test_who_was_removed_may_do_nothing_whatever_their_session_remembers(log, bob, tmp_path, name):
-    change_role(log, bob.name, Role.ADMIN, "cli:root")
-    add_person(log, "ann@example.org", Role.ADMIN, "cli:root")
+    change_role(log, bob.name, Role.ADMIN, ROOT)
+    add_person(log, "ann@example.org", Role.ADMIN, ROOT)
     remembered = bob.changed(role=Role.ADMIN)
-    remove_person(log, bob.name, "cli:root")
+    remove_person(log, bob.name, ROOT)
     assert len(refused(log, (OF_LEADS | OF_REVIEWERS)[name], remembered, tmp_path)) == 1
 
 
@@ -249,13 +224,13 @@ def test_who_was_removed_may_do_nothing_whatever_their_session_remembers(log, bo
     "name", [name for name in OF_LEADS if name not in {"retire_versions", "manage_people"}]
 )
 def test_a_lead_may(log, bob, tmp_path, name):
-    change_role(log, bob.name, Role.LEAD, "cli:root")
+    change_role(log, bob.name, Role.LEAD, ROOT)
     OF_LEADS[name](log, bob, tmp_path)
 
 
 def test_a_reviewer_has_one_answer_judged_again_and_the_job_keeps_to_it(log, bob):
-    job = request_rejudge(log, judge=FIRST, where=RowFilter(ids=("1",)), actor=bob)
-    assert len(job_progress(log, job).where.response_ids or ()) == 1
+    job = rejudge(log, bob, FIRST, ids=("1",))
+    assert len(job_progress(log, job).where.response_ids) == 1
     cancel_job(log, job, bob)
 
 
@@ -275,18 +250,18 @@ def test_a_reviewer_cannot_have_the_primary_judge_speak_from_elsewhere_or_otherw
     write_to(log, ensure_version, judgeboard.make_judge(**as_a_lead_asks, api_key="none").version)
 
     def ask(store, who, _):
-        return request_rejudge(
-            store, judge=as_a_lead_asks | own, where=RowFilter(response_ids=(1,)), actor=who
-        )
+        return rejudge(store, who, as_a_lead_asks | own, response_ids=(1,))
 
     assert refused(log, ask, bob, tmp_path) == ["choose_judge"]
-    change_role(log, bob.name, Role.LEAD, "cli:root")
+    change_role(log, bob.name, Role.LEAD, ROOT)
     ask(log, bob, tmp_path)
 
 
 def test_a_reviewer_stops_no_job_of_somebody_else(log, bob, tmp_path):
-    job = request_rejudge(log, judge=LEXICAL, actor="cli:root")
-    assert refused(log, lambda store, who, _: cancel_job(store, job, who), bob, tmp_path) == [
-        "cancel_jobs"
-    ]
+    job = rejudge(log, ROOT)
+
+    def cancel(store, who, _):
+        cancel_job(store, job, who)
+
+    assert refused(log, cancel, bob, tmp_path) == ["cancel_jobs"]
     assert job_progress(log, job).state != "cancelled"

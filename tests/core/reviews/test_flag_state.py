@@ -11,38 +11,27 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.store.opening import open_store
 from queue_case import CONFIRM, DISMISS, UNSURE
 from review_case import flagged_case
+from stored_rows import columns
 
+PEOPLE = st.sampled_from(["mara", "jon"])
+DECISIONS = st.sampled_from([CONFIRM, DISMISS, UNSURE])
 PRESSES = st.lists(
-    st.one_of(
-        st.tuples(
-            st.just("decide"),
-            st.sampled_from(["mara", "jon"]),
-            st.sampled_from([CONFIRM, DISMISS, UNSURE]),
-            st.integers(0, 3),
-        ),
-        st.tuples(st.just("undo"), st.sampled_from(["mara", "jon"]), st.none(), st.integers(0, 9)),
-        st.tuples(st.just("grade"), st.sampled_from(["mara", "jon"]), st.none(), st.integers(1, 4)),
-        st.tuples(st.just("judge"), st.none(), st.none(), st.sampled_from([1, 2, 3])),
-    ),
+    st.tuples(st.just("decide"), PEOPLE, DECISIONS, st.integers(0, 3))
+    | st.tuples(st.just("undo"), PEOPLE, st.none(), st.integers(0, 9))
+    | st.tuples(st.just("grade"), PEOPLE, st.none(), st.integers(1, 4))
+    | st.tuples(st.just("judge"), st.none(), st.none(), st.integers(1, 3)),
     max_size=14,
 )
+DECIDED_AND_JUDGED = [
+    ("decide", "mara", CONFIRM, 0),
+    ("judge", None, None, 2),
+    ("judge", None, None, 1),
+]
 
 
-@example(
-    presses=[
-        ("decide", "mara", CONFIRM, 0),
-        ("judge", None, None, 2),
-        ("judge", None, None, 1),
-    ]
-)
-@example(  # the decided one is taken back: it waits again, and stands for the other still
-    presses=[
-        ("decide", "mara", CONFIRM, 0),
-        ("judge", None, None, 2),
-        ("judge", None, None, 1),
-        ("undo", "mara", None, 0),
-    ]
-)
+@example(presses=DECIDED_AND_JUDGED)
+# The decided one is taken back: it waits again, and stands for the other still.
+@example(presses=[*DECIDED_AND_JUDGED, ("undo", "mara", None, 0)])
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -71,14 +60,14 @@ def press(team, what, who, decision, number):
     if what == "judge":
         team.judge(0.3, version=number)
         return
-    by = team.mara if who == "mara" else team.jon
+    by = getattr(team, who)
     if what == "grade":
         team.grade(by, quality=number)
     elif what == "undo":
         reviews = team.reviews()
         if reviews:
             team.undo(reviews[-1 - number % len(reviews)]["id"], by)
-    elif decision is not None:
+    else:
         flags = team.flags()
         team.decide(flags[number % len(flags)]["id"], by, decision, grade=Grade(note="typed"))
 
@@ -98,21 +87,13 @@ def check(team):
         else:
             assert flag["state"] in {"open", "superseded"}
         if flag["state"] == "superseded":
-            instead = [
-                other
-                for other in team.flags()
-                if other["rule"] == flag["rule"]
-                and (
-                    other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed", "open"}
-                )
-            ]
             # Only a newer flag, or an earlier version's decided one, supersedes while the reason
             # holds.
-            assert instead
-    own = [
-        row["reviewer_id"]
-        for row in standing
-        if row["decision"] is None and row["quality"] is not None
-    ]
+            assert any(
+                other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed", "open"}
+                for other in team.flags()
+                if other["rule"] == flag["rule"]
+            )
+    grades = [row for row in standing if row["decision"] is None and row["quality"] is not None]
     # One grade a reviewer.
-    assert len(own) == len(set(own))
+    assert len(grades) == len(set(columns(grades, "reviewer_id")))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Preference, Shown
 from judgeboard.measure.pair_report import ComparedPairs, Listed, measure_pairs
 from judgeboard.people.roster import ensure_reviewer
@@ -14,8 +15,12 @@ A, B, TIE = Preference
 SEEN = ("judge", "people")
 
 
-def test_agreement_counts_the_blind_preference_and_not_a_later_one(store):
-    mara = ensure_reviewer(store, "page", "Mara")
+@pytest.fixture
+def mara(store):
+    return ensure_reviewer(store, "page", "Mara")
+
+
+def test_agreement_counts_the_blind_preference_and_not_a_later_one(store, mara):
     (pair_id,) = add_pairs(store, 1)
     version = record(store, [pair_id], {"ab": "b", "ba": "b"})
     prefer_outside(store, pair_id, mara, A, "blind")
@@ -24,8 +29,7 @@ def test_agreement_counts_the_blind_preference_and_not_a_later_one(store):
     assert_has(result.figure("people"), value=0, n=1)
 
 
-def test_without_a_blind_preference_the_latest_counts(store):
-    mara = ensure_reviewer(store, "page", "Mara")
+def test_without_a_blind_preference_the_latest_counts(store, mara):
     (pair_id,) = add_pairs(store, 1)
     for number, side in enumerate((B, A)):
         prefer_outside(store, pair_id, mara, side, f"seen {number}", seen=SEEN)
@@ -34,32 +38,31 @@ def test_without_a_blind_preference_the_latest_counts(store):
 
 
 def test_orders_are_fixed_for_a_person_and_as_good_as_random():
-    orders = [order_for(pair_id, 7) for pair_id in range(1, 1001)]
-    assert 440 < orders.count(Shown.AB) < 560
-    assert orders == [order_for(pair_id, 7) for pair_id in range(1, 1001)]
-    assert orders != [order_for(pair_id, 8) for pair_id in range(1, 1001)]
-
-
-@pytest.mark.parametrize("order", Shown)
-def test_sides_are_those_of_the_screen(sqlite_store, order):
-    mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    pair_id = next(
-        each for each in add_pairs(sqlite_store, 40) if order_for(each, mara.id) is order
+    orders, again, of_another = (
+        [order_for(pair_id, person) for pair_id in range(1, 1001)] for person in (7, 7, 8)
     )
-    shown = read(sqlite_store, pair_texts, [pair_id], mara.id)[pair_id]
+    assert 440 < orders.count(Shown.AB) < 560
+    assert orders == again != of_another
+
+
+@on_sqlite
+@pytest.mark.parametrize("order", Shown)
+def test_sides_are_those_of_the_screen(store, mara, order):
+    pair_id = next(id_ for id_ in add_pairs(store, 40) if order_for(id_, mara.id) is order)
+    shown = read(store, pair_texts, [pair_id], mara.id)[pair_id]
     # add_pairs names answer A left-…
-    assert (shown.left or "").startswith("left" if order is Shown.AB else "right")
+    assert shown.left.startswith("left" if order is Shown.AB else "right")
     assert stored_side("left", shown.shown) is (A if order is Shown.AB else B)
     sides = ["left", "right", "tie"]
     assert [shown_side(stored_side(side, order), order) for side in sides] == sides
 
 
-def test_lists_hold_what_their_names_say(sqlite_store):
-    mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    pair_ids = add_pairs(sqlite_store, 5, gold=A)
-    version = record(sqlite_store, pair_ids, {"ab": "aabt-", "ba": "aabaa"})
-    prefer_outside(sqlite_store, pair_ids[0], mara, A, "one")
-    with sqlite_store.reading() as connection:
+@on_sqlite
+def test_lists_hold_what_their_names_say(store, mara):
+    pair_ids = add_pairs(store, 5, gold=A)
+    version = record(store, pair_ids, {"ab": "aabt-", "ba": "aabaa"})
+    prefer_outside(store, pair_ids[0], mara, A, "one")
+    with store.reading() as connection:
         compared = ComparedPairs(connection, version)
         listed = {
             each: [line.pair_id for line in compared.lines("overall", each)] for each in Listed
@@ -73,9 +76,10 @@ def test_lists_hold_what_their_names_say(sqlite_store):
     }
 
 
-def test_pairs_that_no_judge_compared_are_listed_too(sqlite_store):
-    pair_ids = add_pairs(sqlite_store, 2, query_type="QA")
-    with sqlite_store.reading() as connection:
+@on_sqlite
+def test_pairs_that_no_judge_compared_are_listed_too(store):
+    pair_ids = add_pairs(store, 2, query_type="QA")
+    with store.reading() as connection:
         compared = ComparedPairs(connection, None)
         assert compared.figures() == ()
         lines = [(line.pair_id, line.verdict) for line in compared.lines("overall")]

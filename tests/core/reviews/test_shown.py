@@ -3,12 +3,10 @@
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Label, QueueOrder
 from judgeboard.store.tables import JUDGMENT
 from queue_case import CONFIRM, DISMISS
+from served_queues import BLIND
 from stored_rows import columns
-
-BLIND = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
 
 
 def stamp(case):
@@ -19,7 +17,7 @@ def stamp(case):
 @pytest.mark.parametrize("second", [CONFIRM, DISMISS])
 def test_an_item_that_was_done_and_waits_again_lay_open_to_who_comes_then(case, second):
     case.queue_of(0.1, needed=2, assigned=(case.mara, case.jon, case.ada), **BLIND)
-    first = case.review(case.mara, CONFIRM)
+    first = case.review(case.mara)
     case.review(case.jon, second)
     case.undo(first.review_id, case.mara)
     case.later(minutes=11)
@@ -67,29 +65,29 @@ def seen(team):
 
 def judged(team):
     team.judge(0.1)
-    return int(team.rows(JUDGMENT)[-1]["id"])
+    return team.rows(JUDGMENT)[-1]["id"]
 
 
 @on_sqlite
 def test_the_judge_was_seen_where_a_judgment_was_on_the_screen(team):
-    team.grade(team.mara, label=Label.GROUNDED)
-    team.grade(team.mara, label=Label.GROUNDED, judgment_seen_id=judged(team))
+    team.grade(team.mara, label="grounded")
+    team.grade(team.mara, label="grounded", judgment_seen_id=judged(team))
     assert seen(team) == [[], ["judge"]]
 
 
 @on_sqlite
 def test_people_were_seen_by_who_had_reviewed_before(team):
-    first = team.grade(team.mara, label=Label.GROUNDED)
-    team.grade(team.jon, label=Label.GROUNDED)
+    first = team.grade(team.mara, label="grounded")
+    team.grade(team.jon, label="grounded")
     team.undo(first, team.mara)
-    team.grade(team.mara, label=Label.HALLUCINATED, judgment_seen_id=judged(team))
-    assert [row for row in seen(team) if row is not None] == [[], [], ["judge", "people"]]
+    team.grade(team.mara, label="hallucinated", judgment_seen_id=judged(team))
+    assert [each for each in seen(team) if each is not None] == [[], [], ["judge", "people"]]
 
 
 @on_sqlite
 def test_a_first_decision_was_given_without_the_reviews_of_others(team):
-    team.grade(team.jon, label=Label.GROUNDED)
+    team.grade(team.jon, label="grounded")
     judgment = judged(team)
-    (flag,) = [flag["id"] for flag in team.flags() if flag["state"] == "open"]
-    team.decide(flag, team.mara, CONFIRM, judgment_seen_id=judgment)
+    (flag,) = team.flags()
+    team.decide(flag["id"], team.mara, CONFIRM, judgment_seen_id=judgment)
     assert seen(team)[-1] == ["judge"]
