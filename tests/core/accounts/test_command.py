@@ -2,27 +2,21 @@
 
 import pytest
 
-from judgeboard.cli.app import run
 
-
-def test_an_invitation_prints_a_link_alone_and_the_next_one_another(tmp_path, capsys, monkeypatch):
-    command = ["people", "invite", "ann", "--db", str(tmp_path / "judgeboard.db")]
-    monkeypatch.delenv("JUDGEBOARD_URL", raising=False)
-    assert run([*command, "--role", "admin"]) == 0
-    first = capsys.readouterr().out
+def test_an_invitation_prints_a_link_alone_and_the_next_one_another(tmp_path, shell, monkeypatch):
+    command = f"people invite ann --db {tmp_path / 'judgeboard.db'}"
+    first = shell(f"{command} --role admin")
     assert first.startswith("http://localhost:8501/account/link/")
     assert first.count("\n") == 1
     monkeypatch.setenv("JUDGEBOARD_URL", "https://tools.example.org/judgeboard/")
-    assert run(command) == 0
-    second = capsys.readouterr().out
+    second = shell(command)
     assert second.startswith("https://tools.example.org/judgeboard/account/link/")
     assert second.rpartition("/")[2] != first.rpartition("/")[2]
-    assert run([*command, "--role", "lead"]) == 2
-    assert "admin" in capsys.readouterr().err
+    assert "admin" in shell(f"{command} --role lead", code=2)
 
 
 @pytest.mark.parametrize("name", ["", "cli:ann", "ann@"])
-def test_a_wrong_name_leaves_no_database(tmp_path, name):
+def test_a_wrong_name_leaves_no_database(tmp_path, shell, name):
     database = tmp_path / "judgeboard.db"
-    assert run(["people", "invite", name, "--db", str(database)]) == 2
+    shell(f"people invite '{name}' --db {database}", code=2)
     assert not database.exists()

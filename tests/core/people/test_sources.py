@@ -1,7 +1,6 @@
 """A person with limited sources changes nothing of other sources, and can start nothing that reaches all answers."""
 
 from contextlib import suppress
-from dataclasses import replace
 
 import pytest
 
@@ -22,7 +21,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.queues import list_queues, new_queue
 from judgeboard.store.reviewers import reviewer_by_id
 from judgeboard.store.tables import COMMENT, FLAG, JOB, LEASE, QUEUE_ITEM, REVIEW, Issue
-from stored_rows import columns, read, row_count, rows_of
+from stored_rows import columns, read, rows_of
 from two_sources import MARKED, MINE, two_sources
 
 ANN = "ann@example.org"
@@ -33,55 +32,52 @@ def case(store):
     return two_sources(store)
 
 
-def test_nothing_is_stored_about_an_answer_of_another_source(case):
+@pytest.fixture
+def mara(case):
+    return read(case.store, reviewer_by_id, case.mara.id)
+
+
+def test_nothing_is_stored_about_an_answer_of_another_source(case, mara):
     store, marked = case.store, case.marked
-    mara = read(store, reviewer_by_id, case.mara.id)
     items = dict(columns(rows_of(store, QUEUE_ITEM), "response_id", "id"))
     reviews = dict(columns(rows_of(store, REVIEW), "response_id", "id"))
-    say = Submission(reviewer=mara, request_key="k", grade=Grade(note="a note"))
-    before = [row_count(store, table) for table in (REVIEW, COMMENT)]
-    leases = rows_of(store, LEASE)
-    attempts = [
-        lambda: submit(store, replace(say, response_id=marked.response_id)),
-        lambda: submit(store, replace(say, flag_id=marked.flag_id, decision=Decision.CONFIRM)),
-        lambda: submit(store, replace(say, changes=reviews[marked.response_id])),
-        lambda: submit(store, replace(say, token=f"{items[marked.response_id]}.x")),
-        lambda: submit(
-            store, replace(say, item_id=items[marked.response_id], decision=Decision.CONFIRM)
-        ),
-        lambda: comment(
-            store, reviewer=mara, text="t", request_key="c", response_id=marked.response_id
-        ),
-        lambda: comment(store, reviewer=mara, text="t", request_key="d", replaces=case.comment_id),
-        lambda: take_item(store, items[marked.response_id], mara),
-        lambda: undo(store, review_id=reviews[marked.response_id], reviewer=mara, request_key="u"),
-    ]
-    for attempt in attempts:
+    one = marked.response_id
+    item_id, review_id = items[one], reviews[one]
+    by_mara = {"reviewer": mara, "request_key": "k"}
+    before = [rows_of(store, table) for table in (REVIEW, COMMENT, LEASE)]
+    for about in (
+        {"response_id": one},
+        {"flag_id": marked.flag_id, "decision": Decision.CONFIRM},
+        {"changes": review_id},
+        {"token": f"{item_id}.x"},
+        {"item_id": item_id, "decision": Decision.CONFIRM},
+    ):
+        with pytest.raises(NotFound):
+            submit(store, Submission(**by_mara, **about, grade=Grade(note="a note")))
+    for attempt in (
+        lambda: comment(store, **by_mara, text="t", response_id=one),
+        lambda: comment(store, **by_mara, text="t", replaces=case.comment_id),
+        lambda: take_item(store, item_id, mara),
+        lambda: undo(store, **by_mara, review_id=review_id),
+    ):
         with pytest.raises(NotFound):
             attempt()
     with suppress(NotAllowed):
-        request_rejudge(
-            store,
-            judge={"kind": "lexical"},
-            where=RowFilter(response_ids=(marked.response_id,)),
-            actor=mara,
-        )
+        where = RowFilter(response_ids=(one,))
+        request_rejudge(store, judge={"kind": "lexical"}, where=where, actor=mara)
     selected = [each["filter"].get("where", {}).get("response_ids") for each in rows_of(store, JOB)]
-    assert [marked.response_id] not in selected
-    assert [row_count(store, table) for table in (REVIEW, COMMENT)] == before
-    assert rows_of(store, LEASE) == leases
+    assert [one] not in selected
+    assert [rows_of(store, table) for table in (REVIEW, COMMENT, LEASE)] == before
 
 
-def test_an_own_answer_is_reviewed_also_if_it_is_in_a_queue_of_several_sources(case):
+def test_an_own_answer_is_reviewed_also_if_it_is_in_a_queue_of_several_sources(case, mara):
     store = case.store
-    mara = read(store, reviewer_by_id, case.mara.id)
     assert [queue.name for queue in read(Seen(store, mara.id), list_queues)] == ["mine"]
     lease = next_item(store, "mine", mara)
     assert lease.response_id == 1
-    say = Submission(reviewer=mara, request_key="k", decision=Decision.CONFIRM, token=lease.token)
-    assert submit(
-        store, replace(say, grade=Grade(groundedness=0.2, label=Label.GROUNDED))
-    ).review_id
+    say = {"reviewer": mara, "request_key": "k", "decision": Decision.CONFIRM}
+    grade = Grade(groundedness=0.2, label=Label.GROUNDED)
+    assert submit(store, Submission(**say, token=lease.token, grade=grade)).review_id
     assert next_item(store, "mark-queue", mara) is None
     mixed = next_item(store, "mark-mixed", mara)
     assert mixed is None or mixed.response_id == 1
@@ -104,11 +100,13 @@ def test_a_lead_of_some_sources_can_start_nothing_that_reaches_all(case):
 
 
 def test_a_queue_of_other_sources_is_not_assigned_to_a_person_who_cannot_see_it(case):
+    def create(where):
+        create_queue(case.store, new_queue("new", where), by="cli:test", assigned=(case.mara,))
+
     for where in (RowFilter(), RowFilter(sources=(*MINE, MARKED))):
         with pytest.raises(BadInput, match="Mara"):
-            create_queue(case.store, new_queue("new", where), by="cli:test", assigned=(case.mara,))
-    own = new_queue("new", RowFilter(sources=MINE))
-    create_queue(case.store, own, by="cli:test", assigned=(case.mara,))
+            create(where)
+    create(RowFilter(sources=MINE))
 
 
 def test_sources_are_given_by_admins_and_apply_to_terminals_that_are_linked(case):
@@ -118,30 +116,24 @@ def test_sources_are_given_by_admins_and_apply_to_terminals_that_are_linked(case
     with seen_by_user(store, "cli:mara", said.append).reading() as connection:
         assert {each.source for each in connection.execute(FLAG.select())} <= set(MINE)
     lead = add_person(store, ANN, Role.LEAD, "cli:root")
-    with pytest.raises(NotAllowed):
-        set_sources(store, "Mara", None, lead)
-    with pytest.raises(NotFound):
-        set_sources(store, "nobody", ["log"], "cli:root")
-    with pytest.raises(BadInput):
-        set_sources(store, "Mara", ["  "], "cli:root")
+    for name, sources, by, refusal in (
+        ("Mara", None, lead, NotAllowed),
+        ("nobody", ["log"], "cli:root", NotFound),
+        ("Mara", ["  "], "cli:root", BadInput),
+    ):
+        with pytest.raises(refusal):
+            set_sources(store, name, sources, by)
     assert set_sources(store, "Mara", None, "cli:root").sources is None
     [event, *_] = read(store, latest_events, EventFilter("change_sources"), limit=9)
     assert event.details["sources"] is None
 
 
-def test_bulk_actions_leave_out_other_sources(case):
+def test_bulk_actions_leave_out_other_sources(case, mara):
     store, marked = case.store, case.marked
-    mara = read(store, reviewer_by_id, case.mara.id)
-    done = decide_many(
-        store,
-        (1, marked.response_id),
-        reviewer=mara,
-        decision=Decision.DISMISS,
-        bulk_id="b",
-    )
+    ids = (1, marked.response_id)
+    decide_many(store, ids, reviewer=mara, decision=Decision.DISMISS, bulk_id="b")
     changed = {each["response_id"] for each in rows_of(store, REVIEW) if each["bulk"] == "b"}
     assert changed <= {1}
-    assert done is not None
 
 
 def test_a_source_that_nobody_gave_is_not_there_in_any_list(case):
