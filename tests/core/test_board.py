@@ -17,6 +17,7 @@ from run_notebook import NOTEBOOK, executed
 import judgeboard
 from graded_log import read
 from judgeboard.board import Board
+from judgeboard.errors import JudgeboardError
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
 from judgeboard.reports.terminal import local_user
 from judgeboard.store.export import export_tables
@@ -27,18 +28,11 @@ from stored_rows import assert_has, columns
 
 PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
 ROWS = [
-    {
-        "id": "a",
-        "query": "Does Dyneema melt?",
-        "answer": "Dyneema melts at about 145 degrees.",
-        "context": PASSAGES,
-    },
-    {
-        "id": "b",
-        "query": "Does nylon melt?",
-        "answer": "Whales sing at night.",
-        "context": PASSAGES,
-    },
+    {"id": id_, "query": query, "answer": answer, "context": PASSAGES}
+    for id_, query, answer in (
+        ("a", "Does Dyneema melt?", "Dyneema melts at about 145 degrees."),
+        ("b", "Does nylon melt?", "Whales sing at night."),
+    )
 ]
 
 
@@ -58,21 +52,23 @@ def test_a_frame_is_added_once_and_comes_back(board):
         tenant=["acme", np.nan],
         tokens=np.array([7, 8]),
     )
-    assert board.add(frame).new == 2
-    assert board.add(frame).new == 0
+    assert [board.add(frame).new for _ in range(2)] == [2, 0]
     answers = board.answers()
     assert list(answers.external_id) == ["a", "b"]
-    assert answers.asked_at[0] == datetime(2026, 3, 1, 10, tzinfo=UTC)
-    assert answers.asked_at[1] is pd.NaT
+    assert [*answers.asked_at] == [datetime(2026, 3, 1, 10, tzinfo=UTC), pd.NaT]
     assert list(answers.metadata) == [{"tenant": "acme", "tokens": 7}, {"tokens": 8}]
     assert list(board.answers(where="metadata.tenant=acme").external_id) == ["a"]
 
 
+def written(rows, file):
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
 def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(sqlite_board, tmp_path):
     """What one of them brought, the others do not bring again."""
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    arrays = pd.DataFrame(ROWS).assign(context=[np.array(PASSAGES), np.array(PASSAGES)])
+    file = written(ROWS, tmp_path / "rows.jsonl")
+    arrays = pd.DataFrame(ROWS).assign(context=[np.array(PASSAGES)] * 2)
     named = pd.DataFrame(ROWS).set_index("id")
     assert sqlite_board.add(ROWS, dry_run=True).new == 2
     new = [
@@ -86,7 +82,7 @@ def test_frames_dicts_files_and_other_tables_enter_in_the_same_way(sqlite_board,
 
 def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(sqlite_board):
     frame = pd.DataFrame(ROWS).rename(columns={"query": "Spalte"})
-    with pytest.raises(judgeboard.JudgeboardError, match="Frage"):
+    with pytest.raises(JudgeboardError, match="Frage"):
         sqlite_board.add(frame, columns={"Frage": "query"})
     assert sqlite_board.add(frame, columns={"Spalte": "query"}).new == 2
     assert list(sqlite_board.answers()["query"]) == columns(ROWS, "query")
@@ -100,7 +96,7 @@ def test_columns_with_other_names_are_mapped_and_unknown_ones_are_named(sqlite_b
     ],
 )
 def test_what_is_not_clear_is_advised_in_python(sqlite_board, row, advice):
-    with pytest.raises(judgeboard.JudgeboardError, match=advice):
+    with pytest.raises(JudgeboardError, match=advice):
         sqlite_board.add([row])
 
 
@@ -110,12 +106,11 @@ def test_rejected_rows_are_named_by_their_place_or_line_and_what_was_read_is_sho
     frame = pd.DataFrame([*ROWS, {"id": "c", "query": "Who?", "answer": None}])
     added = sqlite_board.add(frame)
     assert_has(added.imports[0], new=2, rejected=1)
-    assert (list(added.rejected.row), list(added.rejected.field)) == ([2], ["answer"])
+    assert added.rejected[["row", "field"]].to_numpy().tolist() == [[2, "answer"]]
     assert frame.iloc[added.rejected.row[0]].id == "c"
     assert "external_id" in repr(added)
     assert "<table>" in added._repr_html_()
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in (*ROWS, {"query": "Who?"})))
+    file = written([*ROWS, {"query": "Who?"}], tmp_path / "rows.jsonl")
     assert list(sqlite_board.add(file).rejected.row) == [3]
 
 
@@ -125,10 +120,6 @@ def test_verdicts_and_grades_beside_the_answers_are_added_too(sqlite_board):
     added = sqlite_board.add(rows, columns=columns)
     assert [(each.kind, each.new) for each in added.imports] == [("responses", 2), ("grades", 2)]
     assert list(sqlite_board.reviews().label) == ["grounded", "grounded"]
-
-
-def _repeated_name():
-    return pd.DataFrame([["a", "b"]], columns=["query", "query"])
 
 
 @pytest.mark.parametrize(
@@ -141,11 +132,11 @@ def _repeated_name():
         "no_such_file.csv",
         [{"unknown": 1}],
         [{"query": object(), "answer": "a"}],
-        _repeated_name(),
+        pd.DataFrame([["a", "b"]], columns=["query", "query"]),
     ],
 )
 def test_what_is_no_rows_is_refused(sqlite_board, rows):
-    with pytest.raises(judgeboard.JudgeboardError):
+    with pytest.raises(JudgeboardError):
         sqlite_board.add(rows)
     assert sqlite_board.answers().empty
 
@@ -183,7 +174,7 @@ def test_a_new_name_with_a_model_is_a_new_judge_and_judges_again_by_its_name(sql
     with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
         first = sqlite_board.judge("house", model="scripted", base_url=endpoint.base_url, limit=1)
         second = sqlite_board.judge("house")
-    assert [(each.judge, each.ok) for each in (first, second)] == [("house v1", 1), ("house v1", 1)]
+    assert [(each.judge, each.ok) for each in (first, second)] == [("house v1", 1)] * 2
     assert list(sqlite_board.judgments().groundedness) == [0.25, 0.25]
 
 
@@ -192,7 +183,7 @@ def test_a_new_name_with_a_model_is_a_new_judge_and_judges_again_by_its_name(sql
     [("oracle", {}), ("lexical", {"model": "m"}), ("rag", {}), ("new", {"kind": "oracle"})],
 )
 def test_a_judge_that_cannot_be_asked_is_refused(sqlite_board, name, options):
-    with pytest.raises(judgeboard.JudgeboardError):
+    with pytest.raises(JudgeboardError):
         sqlite_board.judge(name, **options)
 
 
@@ -204,22 +195,19 @@ def test_a_frame_is_judged_without_a_database():
     assert list(judged.judge_groundedness[:2]) == [1.0, 0.0]
     assert "answer" in judged.judge_error.iloc[2]
     assert judged[frame.columns].equals(frame)
-    with pytest.raises(judgeboard.JudgeboardError, match="judge_"):
+    with pytest.raises(JudgeboardError, match="judge_"):
         judgeboard.judge(judged)
 
 
 def test_a_model_judges_a_frame_until_its_cost_limit_or_a_refusal():
     with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
         judged = judgeboard.judge(ROWS, "rag", model="gpt-4o-mini", base_url=endpoint.base_url)
-        with pytest.raises(judgeboard.JudgeboardError):
-            judgeboard.judge(
-                ROWS, "rag", model="unpriced", base_url="https://models.example.com/v1", max_cost=1
-            )
     assert list(judged.judge_quality) == [3, 3]
-    with (
-        RecordingEndpoint(always(failure(401, "no such key"))) as endpoint,
-        pytest.raises(judgeboard.JudgeboardError),
-    ):
+    unpriced = {"model": "unpriced", "base_url": "https://models.example.com/v1", "max_cost": 1}
+    with pytest.raises(JudgeboardError):
+        judgeboard.judge(ROWS, "rag", **unpriced)
+    refusing = RecordingEndpoint(always(failure(401, "no such key")))
+    with refusing as endpoint, pytest.raises(JudgeboardError):
         judgeboard.judge(ROWS, "rag", model="scripted", base_url=endpoint.base_url)
 
 
@@ -228,11 +216,9 @@ def graded(graded_once):
     def fill(log):
         board = Board(log.store)
         board.add(
-            [
-                row | {"id": f"{row['id']}{n}", "query": f"{n} {row['query']}"}
-                for n in range(20)
-                for row in ROWS
-            ]
+            row | {"id": f"{row['id']}{n}", "query": f"{n} {row['query']}"}
+            for n in range(20)
+            for row in ROWS
         )
         board.judge("lexical")
         board.judge("second", kind="lexical")
@@ -273,26 +259,23 @@ def test_figures_are_those_of_the_commands(graded):
     ],
 )
 def test_a_figure_that_cannot_be_measured_is_an_error(graded, measure):
-    with pytest.raises(judgeboard.JudgeboardError):
+    with pytest.raises(JudgeboardError):
         measure(graded)
 
 
 def test_rows_that_the_user_reviews_blind_are_left_out(sqlite_store, capsys):
     case, board = queue_case(sqlite_store), Board(sqlite_store)
     mark_answer(sqlite_store, case.ada)
-    frames = (
-        board.answers,
-        board.judgments,
-        board.flags,
-        board.reviews,
-        board.pairs,
-        board.ratings,
-    )
-    assert "mark-" in "".join(frame().to_string() for frame in frames)
+
+    def tables():
+        frames = (board.answers, board.judgments, board.flags, board.reviews)
+        return "".join(frame().to_string() for frame in (*frames, board.pairs, board.ratings))
+
+    assert "mark-" in tables()
     user = judgeboard.ensure_reviewer(sqlite_store, "cli", local_user())
     where = judgeboard.RowFilter(ids=("marked",))
-    case.queue(where=where, blind_judge=True, order=judgeboard.QueueOrder.OLDEST, assigned=(user,))
-    assert "mark-" not in "".join(frame().to_string() for frame in frames)
+    case.queue(where=where, blind_judge=True, order="oldest", assigned=(user,))
+    assert "mark-" not in tables()
     assert "plain-reasoning" in board.judgments().to_string()
     assert "hidden: 1 answer" in capsys.readouterr().err
 
@@ -302,7 +285,7 @@ def test_a_missing_database_is_created_and_closed_at_the_end(tmp_path):
         board.add(ROWS)
     with judgeboard.open(f"sqlite:///{tmp_path}/new/shop.db") as board:
         assert len(board.answers()) == 2
-    with pytest.raises(judgeboard.JudgeboardError):
+    with pytest.raises(JudgeboardError):
         judgeboard.open("postgresql://nobody@127.0.0.1:1/nothing")
 
 

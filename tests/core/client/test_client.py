@@ -33,10 +33,22 @@ def server():
 @pytest.fixture
 def client(server):
     """A client of this server, which sends at once."""
-    made = judgeboard.Client(address(server), api_key="jb-secret", source="shop", delay_s=0)
+    made = client_of(address(server), api_key="jb-secret", source="shop")
     yield made
     assert made.flush(60)
+
+
+def client_of(url, delay_s=0, **options):
+    made = judgeboard.Client(url, delay_s=delay_s, **options)
     atexit.unregister(made._at_exit)  # it would report what was dropped after all tests
+    return made
+
+
+def record(client, *queries):
+    """Record answers to these questions, and wait until all are sent or dropped."""
+    for query in queries:
+        judgeboard.record(query, "a", client=client)
+    assert client.flush(60)
 
 
 def address(server):
@@ -44,12 +56,7 @@ def address(server):
 
 
 def sent(server, path):
-    entries = []
-    for request in server.requests:
-        if request.path == path:
-            assert isinstance(request.body, list)
-            entries += request.body
-    return entries
+    return [entry for each in server.requests if each.path == path for entry in each.body]
 
 
 @dataclass
@@ -70,7 +77,7 @@ class Node:
 
 
 def test_answers_and_feedback_reach_the_server_in_its_fields(server, client):
-    asked = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    asked, at = datetime(2026, 3, 1, 12, tzinfo=UTC), "2026-03-01T12:00:00+00:00"
     answer_id = judgeboard.record(
         "When does nylon melt?",
         "At 250 °C.",
@@ -94,11 +101,10 @@ def test_answers_and_feedback_reach_the_server_in_its_fields(server, client):
                 {"text": "c", "metadata": {"page": 3}},
                 {"text": "Nylon melts at 250 °C.", "score": 0.5},
             ],
-            "asked_at": "2026-03-01T12:00:00+00:00",
-            "metadata": {"tags": ["a", "b"], "build": "2026-03-01T12:00:00+00:00"},
+            "asked_at": at,
+            "metadata": {"tags": ["a", "b"], "build": at},
         }
     ]
-    at = "2026-03-01T12:00:00+00:00"
     assert sent(server, "/api/feedback") == [
         {"response_id": answer_id, "thumbs": "down", "user": "ann", "at": at, "source": "shop"},
         {"trace_id": "ab" * 16, "stars": 4, "source": "other", "at": at},
@@ -136,9 +142,8 @@ def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(server, clie
     with pytest.raises(TypeError, match="groundednes"):
         judgeboard.record_judgment(answer_id, "mine", groundednes=1, client=client)
     reason = "9 is not 1 to 4"
-    server.script = always(
-        ScriptedReply({"problems": [{"row": 1, "field": "quality", "reason": reason}]})
-    )
+    problem = {"row": 1, "field": "quality", "reason": reason}
+    server.script = always(ScriptedReply({"problems": [problem]}))
     judgeboard.record_judgment(answer_id, "mine", quality=9, client=client)
     assert client.flush(60)
     assert client.dropped == {f"quality: {reason}": 1}
@@ -147,16 +152,14 @@ def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(server, clie
 def test_answers_and_their_verdicts_are_two_requests_and_no_verdict_comes_before_its_answer(
     server, monkeypatch
 ):
-    client = judgeboard.Client(address(server), delay_s=60)
+    client = client_of(address(server), delay_s=60)
 
     def send_pairs():
         before = len(server.requests)
-        for number in range(20):
-            judgeboard.record("q", "a" * 100, external_id=f"{before}-{number}", client=client)
-            judgeboard.feedback(f"{before}-{number}", thumbs="up", client=client)
-            judgeboard.record_judgment(
-                f"{before}-{number}", "mine", groundedness=0.5, client=client
-            )
+        for id_ in (f"{before}-{number}" for number in range(20)):
+            judgeboard.record("q", "a" * 100, external_id=id_, client=client)
+            judgeboard.feedback(id_, thumbs="up", client=client)
+            judgeboard.record_judgment(id_, "mine", groundedness=0.5, client=client)
         assert client.flush(60)
         return [request.path for request in server.requests[before:]]
 
@@ -164,18 +167,18 @@ def test_answers_and_their_verdicts_are_two_requests_and_no_verdict_comes_before
     # Two answers are larger than a batch, but several verdicts are not.
     monkeypatch.setattr(sending, "_BATCH_BYTES", 500)
     assert len(send_pairs()) > 3
-    atexit.unregister(client._at_exit)
+
+    def ids_in(entries):
+        return [entry.get("response_id") or entry["external_id"] for entry in entries]
+
     stored = []
     for request in server.requests:
-        assert isinstance(request.body, list)
-        ids = [entry.get("response_id") or entry["external_id"] for entry in request.body]
         if request.path == "/api/responses":
-            stored += ids
+            stored += ids_in(request.body)
         else:
-            assert set(ids) <= set(stored)
-    for path in ("/api/responses", "/api/feedback", "/api/judgments"):
-        of_path = [entry.get("response_id") or entry["external_id"] for entry in sent(server, path)]
-        assert of_path == stored, path
+            assert set(ids_in(request.body)) <= set(stored)
+    for path in ("/api/feedback", "/api/judgments"):
+        assert ids_in(sent(server, path)) == stored, path
 
 
 def test_a_value_that_json_does_not_have_loses_no_answer(server, client):
@@ -184,8 +187,8 @@ def test_a_value_that_json_does_not_have_loses_no_answer(server, client):
     judgeboard.record("Half an emoji \ud83d?", "a", metadata=metadata, client=client)
     assert client.flush(10)
     (entry,) = sent(server, "/api/responses")
-    assert entry["query"] == "Half an emoji \ufffd?"
-    assert entry["metadata"] == {"score": None, "all": [None, 1.5], "note": note}
+    expected = {"score": None, "all": [None, 1.5], "note": note}
+    assert_has(entry, query="Half an emoji \ufffd?", metadata=expected)
 
 
 @pytest.mark.parametrize("asked", ["\u00b2", "Wed, 21 Oct 2026 07:28:00 GMT", "-1", ""])
@@ -199,25 +202,19 @@ def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(server, client,
             return ScriptedReply("later", 503, {"retry-after": "0"})
         if number == 1:
             return ScriptedReply(hang_up=True)
-        return (
-            ScriptedReply("no answer", 400)
-            if any(entry["query"] == "bad" for entry in entries)
-            else STORED
-        )
+        return ScriptedReply("no answer", 400) if "bad" in columns(entries, "query") else STORED
 
     server.script = script
     client.delay_s = 60  # one batch: `flush` ends the wait
-    for query in ("1", "2", "bad", "4", "5"):
-        judgeboard.record(query, "a", client=client)
-    assert client.flush(60)
+    record(client, "1", "2", "bad", "4", "5")
     accepted = [
-        entry["query"]
+        query
         for number, request in enumerate(server.requests)
         if script(request.body, number) is STORED
-        for entry in request.body
+        for query in columns(request.body, "query")
     ]
     assert sorted(accepted) == ["1", "2", "4", "5"]
-    assert sum(client.dropped.values()) == 1
+    assert client.dropped.total() == 1
     assert "no answer" in caplog.text
 
 
@@ -236,38 +233,31 @@ def test_what_a_server_cannot_use_is_dropped_with_its_number_and_the_reason(
     server, client, caplog, refusal, lost
 ):
     def script(entries, _number):
-        return refusal if any(entry["query"].startswith("bad") for entry in entries) else STORED
+        return refusal if "bad" in columns(entries, "query") else STORED
 
     server.script = script
     client.delay_s = 60
-    for query in ("bad 1", "2", "bad 3", "4", "5"):
-        judgeboard.record(query, "a", client=client)
     # It is not tried for ever.
-    assert client.flush(60)
+    record(client, "bad", "2", "bad", "4", "5")
     assert client.dropped.total() == lost
     (told,) = [record.getMessage() for record in caplog.records if "not sent" in record.message]
     assert f": {lost}," in told
 
 
 def test_an_address_without_a_scheme_is_named_and_not_tried_for_ever(caplog):
-    client = judgeboard.Client("localhost:8501", delay_s=0)
-    atexit.unregister(client._at_exit)
-    judgeboard.record("q", "a", client=client)
-    assert client.flush(60)
+    client = client_of("localhost:8501")
+    record(client, "q")
     assert client.dropped.total() == 1
     (reason,) = client.dropped
     assert reason in caplog.text
 
 
 def test_a_key_that_no_header_can_hold_is_not_tried_for_ever_and_never_in_the_log(caplog):
-    with socket.create_server(
-        ("127.0.0.1", 0)
-    ) as listener:  # no request comes that a server could answer
+    # No request comes that a server could answer.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        client = judgeboard.Client(url, api_key="jb-first\nsecond", delay_s=0)
-        atexit.unregister(client._at_exit)
-        judgeboard.record("q", "a", client=client)
-        assert client.flush(10)
+        client = client_of(url, api_key="jb-first\nsecond")
+        record(client, "q")
     (reason,) = client.dropped
     assert reason in caplog.text
     assert not [part for part in ("jb-first", "second") if part in caplog.text]
@@ -283,20 +273,17 @@ def test_a_full_queue_says_what_it_drops(server, caplog):
         return STORED
 
     server.script = script
-    client = judgeboard.Client(address(server), max_entries=2, delay_s=0)
-    atexit.unregister(client._at_exit)
+    client = client_of(address(server), max_entries=2)
     judgeboard.record("0", "a", client=client)
     assert began.wait(60)  # on its way, and no longer in the queue
-    for number in range(1, 6):
+    for number in range(1, 7):
         judgeboard.record(str(number), "a", client=client)
-    judgeboard.record("6", "a", client=client)
     release.set()
     assert client.flush(60)
     assert columns(sent(server, "/api/responses"), "query") == ["0", "1", "2"]
     assert list(client.dropped.values()) == [4]
-    assert [record.levelno for record in caplog.records] == [
-        logging.WARNING
-    ]  # not one for each entry
+    # Not one for each entry.
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
 @pytest.mark.parametrize(
@@ -307,15 +294,15 @@ def test_a_refused_key_is_no_error_of_the_application(server, client, status, ad
     judgeboard.record("q", "a", client=client)
     judgeboard.feedback("id", thumbs="up", client=client)
     assert client.flush(60)
-    assert [advice in reason for reason in client.dropped] == [True]
+    (reason,) = client.dropped
+    assert advice in reason
     server.script = always(STORED)
     assert judgeboard.record("q", "a", external_id="mine", client=client) == "mine"
     assert client.flush(60)
     endless = {}
     endless["itself"] = endless
-    judgeboard.record(
-        "q", "a", metadata=endless, client=client
-    )  # dropped: the application must not fail
+    # It is dropped: the application must not fail.
+    judgeboard.record("q", "a", metadata=endless, client=client)
     assert client.dropped.total() == 3
 
 
@@ -336,9 +323,6 @@ else:
 """
     environment = {**os.environ, "JUDGEBOARD_URL": address(server) + "/", "JUDGEBOARD_API_KEY": "k"}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-    assert sorted(columns(sent(server, "/api/responses"), "query")) == [
-        "child",
-        "parent",
-        "parent at exit",
-    ]
+    recorded = sorted(columns(sent(server, "/api/responses"), "query"))
+    assert recorded == ["child", "parent", "parent at exit"]
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer k"}

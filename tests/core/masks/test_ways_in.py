@@ -23,7 +23,7 @@ from judgeboard.store.own_reviews import save_draft
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, METADATA, RESPONSE, REVIEW, SPAN
 from sent_traces import Sent, gathered, receiving, send_spans
-from stored_rows import assert_has, columns, read, write_to
+from stored_rows import assert_has, columns, read, row_count, values_of, write_to
 
 MAIL, PHONE, CARD = "jane.doe@example.org", "+49 151 1234567", "4111 1111 1111 1111"
 IBAN, ADDRESS = "DE89370400440532013000", "192.168.1.10"
@@ -83,7 +83,10 @@ ROWS = {
         "metadata": {"x": TEXT},
     },
 }
-BEFORE = {"audits": ("responses", "verdicts"), "comparisons": ("pairs",)}
+BEFORE = dict.fromkeys(("grades", "verdicts", "feedback"), ("responses",)) | {
+    "audits": ("responses", "verdicts"),
+    "comparisons": ("pairs",),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -112,23 +115,24 @@ def assert_masked(store, *, least=1):
     assert stored.count("<email ") >= least
 
 
+def the_answer(store):
+    with store.reading() as connection:
+        return connection.execute(select(RESPONSE)).one()
+
+
 def imported(store, tmp_path, kind, **changes):
     file = tmp_path / f"{kind}.jsonl"
     file.write_text(json.dumps(ROWS[kind] | changes) + "\n")
-    return import_file(store, file, kind=kind, source=None if kind != "responses" else "shop")
+    return import_file(store, file, kind=kind, source="shop" if kind == "responses" else None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_file_is_masked_and_the_same_file_changes_nothing(store, tmp_path, kind):
-    needed = BEFORE.get(
-        kind, () if kind in {"responses", "pairs", "samples", "repeats"} else ("responses",)
-    )
-    for each in needed:
+    for each in BEFORE.get(kind, ()):
         imported(store, tmp_path, each)
     first = imported(store, tmp_path, kind)
-    assert (first.new + first.feedback_added >= 1, first.rejected) == (True, 0), (
-        first.first_rejected
-    )
+    assert first.rejected == 0, first.first_rejected
+    assert first.new + first.feedback_added >= 1
     assert_masked(store, least=2)
     before = contents(store)
     again = imported(store, tmp_path, kind)
@@ -136,26 +140,24 @@ def test_each_kind_of_file_is_masked_and_the_same_file_changes_nothing(store, tm
     assert contents(store) == before
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.json", "rows.jsonl", "rows.parquet"])
-def test_each_format_is_masked(sqlite_store, tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("rows.csv", lambda frame, file: frame.to_csv(file, index=False)),
+        ("rows.json", lambda frame, file: frame.to_json(file, orient="records")),
+        ("rows.jsonl", lambda frame, file: frame.to_json(file, orient="records", lines=True)),
+        ("rows.parquet", lambda frame, file: frame.to_parquet(file)),
+    ],
+)
+def test_each_format_is_masked(sqlite_store, tmp_path, name, write):
     import pandas as pd
 
-    frame = pd.DataFrame(
-        [
-            {
-                name: json.dumps(value) if isinstance(value, list | dict) else value
-                for name, value in ANSWER.items()
-            }
-        ]
-    )
-    file = tmp_path / name
-    write = {
-        "rows.csv": lambda: frame.to_csv(file, index=False),
-        "rows.json": lambda: frame.to_json(file, orient="records"),
-        "rows.jsonl": lambda: frame.to_json(file, orient="records", lines=True),
-        "rows.parquet": lambda: frame.to_parquet(file),
+    row = {
+        name: json.dumps(value) if isinstance(value, list | dict) else value
+        for name, value in ANSWER.items()
     }
-    write[name]()
+    frame, file = pd.DataFrame([row]), tmp_path / name
+    write(frame, file)
     assert import_file(sqlite_store, file).new == 1
     assert_masked(sqlite_store, least=5)
 
@@ -168,9 +170,8 @@ def test_rows_of_python_are_masked(sqlite_store):
 def test_one_value_has_one_mask_in_all_texts_of_an_answer(sqlite_store, tmp_path):
     imported(sqlite_store, tmp_path, "responses")
     imported(sqlite_store, tmp_path, "verdicts")
-    with sqlite_store.reading() as connection:
-        answer = connection.execute(select(RESPONSE)).one()
-        comment_ = connection.scalar(select(FEEDBACK.c.comment))
+    answer = the_answer(sqlite_store)
+    [comment_] = values_of(sqlite_store, FEEDBACK.c.comment)
     assert answer.query == answer.answer == answer.passages[0] == answer.reference == comment_
     assert answer.messages[0]["content"] == answer.extra["left_over"] == answer.query
     assert MAIL not in json.dumps(answer.extra)
@@ -185,9 +186,8 @@ def test_marks_of_grades_are_at_their_places_in_the_masked_answer(store, tmp_pat
     ]
     imported(store, tmp_path, "responses", answer=answer)
     assert imported(store, tmp_path, "grades", spans=spans).new == 1
-    with store.reading() as connection:
-        masked = connection.scalar(select(RESPONSE.c.answer))
-        placed = connection.scalar(select(REVIEW.c.spans))
+    masked = the_answer(store).answer
+    [placed] = values_of(store, REVIEW.c.spans)
     assert [masked[each["start"] : each["end"]] for each in placed[:3]] == columns(
         placed[:3], "text"
     )
@@ -205,8 +205,7 @@ def test_ids_times_and_numbers_stay(sqlite_store, tmp_path):
         ts="2026-10-12T14:05:09Z",
     )
     assert summary.new == 1
-    with sqlite_store.reading() as connection:
-        answer = connection.execute(select(RESPONSE)).one()
+    answer = the_answer(sqlite_store)
     assert_has(answer, external_id=MAIL, generator_model="m-192.168.1.10")
     assert answer.asked_at.isoformat().startswith("2026-10-12T14:05:09")
 
@@ -215,15 +214,11 @@ def test_an_id_that_is_made_of_the_content_does_not_tell_what_was_masked(
     sqlite_store, tmp_path, monkeypatch
 ):
     row = {name: value for name, value in ANSWER.items() if name != "external_id"}
-    ids = []
     for settings in (SETTINGS, ""):
         monkeypatch.setenv("JUDGEBOARD_MASKS", settings)
         Board(sqlite_store).add([row])
-        with sqlite_store.reading() as connection:
-            ids.append(
-                connection.scalar(select(RESPONSE.c.external_id).order_by(RESPONSE.c.id.desc()))
-            )
-    assert ids[0] != ids[1]
+    with_masks, without = values_of(sqlite_store, RESPONSE.c.external_id)
+    assert with_masks != without
 
 
 def test_with_other_masks_a_stored_answer_counts_as_one_with_other_content(
@@ -272,8 +267,7 @@ def test_spans_are_masked_while_they_wait_and_as_an_answer(store):
     assert_masked(store, least=3)
     gathered(store)
     assert_masked(store, least=6)
-    with store.reading() as connection:
-        answer = connection.execute(select(RESPONSE)).one()
+    answer = the_answer(store)
     assert answer.answer == f"{answer.query}!"
     assert [*answer.passages] == [answer.query]
 
@@ -287,20 +281,12 @@ def test_an_answer_that_the_library_stores_is_masked(store):
 
 def test_what_people_type_is_masked(store):
     person = ensure_reviewer(store, "local", "ann")
-    with store.writing() as connection:
-        [id_] = store_responses(connection, [Response("s", "1", "Who?", "Nobody.")]).ids
-        save_draft(connection, person.id, id_, {"note": TEXT}, utc_now())
+    [id_] = write_to(store, store_responses, [Response("s", "1", "Who?", "Nobody.")]).ids
+    write_to(store, save_draft, person.id, id_, {"note": TEXT}, utc_now())
     assert_masked(store)
-    comment(store, reviewer=person, text=TEXT, request_key="c", response_id=id_)
-    submit(
-        store,
-        Submission(
-            reviewer=person,
-            request_key="k",
-            response_id=id_,
-            grade=Grade(quality=1, note=TEXT, corrected_answer=TEXT),
-        ),
-    )
+    about = {"reviewer": person, "request_key": "k", "response_id": id_}
+    comment(store, **about, text=TEXT)
+    submit(store, Submission(**about, grade=Grade(quality=1, note=TEXT, corrected_answer=TEXT)))
     assert_masked(store, least=3)
 
 
@@ -308,7 +294,7 @@ def test_what_an_agent_drafts_is_masked_and_its_name_is_not(store):
     draft, by = DraftedReview(quality=1, note=TEXT), f"key:{MAIL}"
     add_draft(store, DraftKind.REVIEW, draft, by=by)
     [stored] = read(store, list_drafts, by=by)
-    assert (stored.content or {})["quality"] == 1
+    assert stored.content["quality"] == 1
     assert not any(value in str(stored.content) for value in VALUES)
 
 
@@ -331,6 +317,5 @@ def test_masked_values_are_counted_by_kind_with_the_version(store, tmp_path, mon
 def test_without_masks_nothing_changes_and_nothing_is_counted(sqlite_store, tmp_path, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_MASKS", "")
     imported(sqlite_store, tmp_path, "responses")
-    with sqlite_store.reading() as connection:
-        assert connection.scalar(select(RESPONSE.c.answer)) == TEXT
-        assert connection.execute(select(MASK_COUNT)).all() == []
+    assert the_answer(sqlite_store).answer == TEXT
+    assert row_count(sqlite_store, MASK_COUNT) == 0
