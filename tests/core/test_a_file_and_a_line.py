@@ -92,6 +92,15 @@ def added(additions, tmp_path):
     return additions
 
 
+def exported_columns(exported, *names):
+    return columns(map(json.loads, exported.splitlines()), *names)
+
+
+def query(copy, statement):
+    with closing(sqlite3.connect(copy.folder / "log.db")) as database:
+        return database.execute(statement).fetchall()
+
+
 def rows(copy):
     log = copy.folder / "log.jsonl"
     given = [
@@ -118,8 +127,7 @@ def add_rule(copy):
 def test_a_rule_that_reads_the_answers_text(added):
     _, stats = added.commands(f"import {rows(added)}", "stats --json")
     assert '"shouted"' in stats
-    with closing(sqlite3.connect(added.folder / "log.db")) as database:
-        flags = database.execute("SELECT details FROM flag WHERE rule = 'shouted'").fetchall()
+    flags = query(added, "SELECT details FROM flag WHERE rule = 'shouted'")
     assert [json.loads(details) for (details,) in flags] == [{"length": 3}]
     assert "| `shouted` |" in added.documented("flag rules")
 
@@ -229,8 +237,7 @@ def test_a_default_threshold_is_one_number(added):
         if "| `low_groundedness` |" in line
     )
     assert "`0.6`" in documented
-    with closing(sqlite3.connect(added.folder / "log.db")) as database:
-        flags = database.execute("SELECT id FROM flag WHERE rule = 'low_groundedness'").fetchall()
+    flags = query(added, "SELECT id FROM flag WHERE rule = 'low_groundedness'")
     assert len(flags) == 1
 
 
@@ -367,8 +374,7 @@ def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added):
     ]
     assert json.loads(added.run(POST)) == [200, {"heard": True}, True]
     exported, push_help = added.commands("export responses -o -", "push --help")
-    answers = [json.loads(line) for line in exported.splitlines()]
-    assert columns(answers, "source", "query") == [
+    assert exported_columns(exported, "source", "query") == [
         ("aviary", "Is it loud?"),
         ("opentelemetry", "Is it far?"),
         ("aviary:default", "Is it cold?"),
@@ -725,13 +731,8 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy):
     )
     assert "0 new, 2 unchanged" in again
     assert "2 new" in new
-    assert [json.loads(line)["region"] for line in exported.splitlines()] == [
-        None,
-        None,
-        "Valais",
-        "Uri",
-    ]
-    assert [json.loads(line)["external_id"] for line in of_region.splitlines()] == ["3"]
+    assert exported_columns(exported, "region") == [None, None, "Valais", "Uri"]
+    assert exported_columns(of_region, "external_id") == ["3"]
     assert columns(json.loads(flags)["flags"], "external_id", "region") == [("3", "Valais")]
     assert "region: region" in " ".join(help_.split())
     item, of_flags, of_answers, ids, plans = json.loads(copy.run(PLACES))
@@ -743,6 +744,5 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy):
     assert len(plans) == 2
     assert all("ix_response_region (region=?)" in plan for plan in plans), plans
     copy.commands("db forget 3 --yes")
-    with closing(sqlite3.connect(copy.folder / "log.db")) as database:
-        regions = database.execute("SELECT region FROM response").fetchall()
+    regions = query(copy, "SELECT region FROM response")
     assert regions == [(None,), (None,), (None,), ("Uri",)]

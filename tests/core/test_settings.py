@@ -5,6 +5,7 @@ import json
 import os
 import re
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -44,16 +45,17 @@ def test_nothing_is_set_by_default():
 
 
 def test_the_usual_names_are_read(monkeypatch):
-    monkeypatch.setenv("JUDGEBOARD_DB", "judgeboard.db")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:8000/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz")
-    monkeypatch.setenv("JUDGEBOARD_ALWAYS_REVIEW", " sql,complex ,")
-    settings = load_settings()
-    assert settings.db == "judgeboard.db"
+    for name, value in (
+        ("JUDGEBOARD_DB", "judgeboard.db"),
+        ("OPENAI_BASE_URL", "http://localhost:8000/v1"),
+        ("OPENAI_API_KEY", "sk-abcdefghijklmnopqrstuvwxyz"),
+        ("JUDGEBOARD_ALWAYS_REVIEW", " sql,complex ,"),
+    ):
+        monkeypatch.setenv(name, value)
+    assert_has(load_settings(), db="judgeboard.db", always_review=("sql", "complex"))
     assert provider_address("openai") == "http://localhost:8000/v1"
     assert provider_key("openai") == "sk-abcdefghijklmnopqrstuvwxyz"
     assert provider_key("anthropic") is None
-    assert settings.always_review == ("sql", "complex")
     monkeypatch.setenv("JUDGEBOARD_DB", "")
     assert load_settings().db is None
 
@@ -64,8 +66,8 @@ def test_secrets_and_passwords_are_masked(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "send --token S3CRET")
     settings = load_settings()
     shown = {each.name: each.value for each in shown_settings(settings, ["openai"])}
-    assert shown["alert_command"] == "********"
-    assert shown["db"] == "postgresql://mara:***@db/case?sslpassword=***"
+    database = "postgresql://mara:***@db/case?sslpassword=***"
+    assert_has(shown, alert_command="********", db=database)
     assert shown["OPENAI_API_KEY"] == "********wxyz"
     assert "sk-abc" not in repr(settings)
     assert "S3CRET" not in repr(settings)
@@ -88,12 +90,13 @@ def test_a_table_in_the_environment_that_is_no_json_names_its_variable(monkeypat
 
 
 def test_nothing_else_reads_the_environment():
-    readers = set()
-    for path in CORE.rglob("*.py"):
-        text = path.read_text()
-        for node in ast.walk(ast.parse(text)) if "environ" in text or "getenv" in text else ():
-            if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
-                readers.add(path.relative_to(CORE).as_posix())
+    readers = {
+        path.relative_to(CORE).as_posix()
+        for path in CORE.rglob("*.py")
+        if "environ" in (text := path.read_text()) or "getenv" in text
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}
+    }
     # The client is for assistants and has its own variables. The command line sets one of Pydantic.
     assert readers == {
         "cli/__init__.py",
@@ -134,27 +137,27 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(project, m
     monkeypatch.setenv("JUDGEBOARD_LOW_QUALITY", "3")
     settings = load_settings({"random_share": 0.9, "feedback_gap": 1})
     # A path is relative to the file.
-    assert settings.db == str(project.parent / "log.db")
+    assert_has(settings, db=str(project.parent / "log.db"), always_review=("sql",))
     assert_has(settings, random_share=0.3, low_quality=3, feedback_gap=1)
-    assert settings.always_review == ("sql",)
     assert settings.cuts.of("QA") == 0.3
     assert settings.price_of("m") == Price(Decimal("0.1"), Decimal("0.2"))
-    origins = {
-        name: settings.origin(name)
-        for name in ("random_share", "low_quality", "feedback_gap", "poor_rating")
-    }
-    assert origins == {
-        "random_share": "judgeboard.toml, line 2",
-        "low_quality": "JUDGEBOARD_LOW_QUALITY",
-        "feedback_gap": "stored",
-        "poor_rating": "default",
-    }
+    for name, origin in (
+        ("random_share", "judgeboard.toml, line 2"),
+        ("low_quality", "JUDGEBOARD_LOW_QUALITY"),
+        ("feedback_gap", "stored"),
+        ("poor_rating", "default"),
+    ):
+        assert settings.origin(name) == origin
     project.write_text("random_share = 0.4\n")
     # A changed file counts at once.
-    assert load_settings().random_share == 0.4
+    assert random_share() == 0.4
     monkeypatch.setenv("JUDGEBOARD_CONFIG", str(project.parent / "other.toml"))
     with pytest.raises(BadInput, match=r"other\.toml"):
         load_settings()
+
+
+def random_share():
+    return load_settings().random_share
 
 
 def confirmed():
@@ -174,9 +177,9 @@ def test_a_file_that_reaches_out_of_its_folder_counts_once_its_content_is_confir
     (mark,) = (project.parent / "config/judgeboard/confirmed").iterdir()
     assert mark.stat().st_mode & 0o777 == 0o600
     monkeypatch.chdir(project.parent)
-    assert load_settings().random_share == 0.3
+    assert random_share() == 0.3
     monkeypatch.setenv("JUDGEBOARD_CONFIG", "judgeboard.toml")
-    assert load_settings().random_share == 0.3
+    assert random_share() == 0.3
     project.write_text('random_share = 0.4\nalert_command = "curl https://example.org"\n')
     # Another content is confirmed anew.
     assert confirmed().random_share == 0.4
@@ -191,29 +194,30 @@ def test_a_file_that_another_user_can_change_is_ignored(project, monkeypatch, ca
     project.chmod(0o666)
     for folder in (project.parent / "below", project.parent):
         monkeypatch.chdir(folder)
-        assert load_settings().random_share == 0.02
+        assert random_share() == 0.02
     # It is said once.
     assert [message.startswith(f"{project} is ignored") for message in caplog.messages] == [True]
     project.chmod(0o600)
-    assert load_settings().random_share == 0.3
+    assert random_share() == 0.3
     project.parent.chmod(0o777)
-    assert load_settings().random_share == 0.02
+    assert random_share() == 0.02
     project.parent.chmod(0o700)
     (project.parent / "below" / "judgeboard.toml").symlink_to(project)
     monkeypatch.chdir("below")
-    assert load_settings().random_share == 0.3
+    assert random_share() == 0.3
     project.write_text("")  # the file behind the link, and the next one above
     other = project.with_name("other.toml")
     other.write_text("random_share = 0.4\n")
-    Path("judgeboard.toml").unlink()
-    Path("judgeboard.toml").symlink_to(other)
-    assert load_settings().random_share == 0.4
+    link = Path("judgeboard.toml")
+    link.unlink()
+    link.symlink_to(other)
+    assert random_share() == 0.4
     if os.getuid() == 0:
-        os.chown("judgeboard.toml", 12345, -1, follow_symlinks=False)
+        os.chown(link, 12345, -1, follow_symlinks=False)
     else:
         monkeypatch.setattr(os, "getuid", lambda: project.stat().st_uid + 1)
     # A link of another user.
-    assert load_settings().random_share == 0.02
+    assert random_share() == 0.02
 
 
 EVERY_SETTING = {
@@ -235,12 +239,12 @@ IN_THE_FOLDER = {  # these name no address, no command and no file outside of th
     *(f"alerts.{name}" for name in fields_of(AlertSettings).keys() - {"to"}),
     *(f"judging_rules.{name}" for name in fields_of(JudgingRuleSettings).keys() - {"base_url"}),
 } - {"judges.schema", "queues.schema"}
+FILES = (
+    *("prices", "families", "checks", "suites.file", "queues.guidelines"),
+    *("judges.prompt", "judges.rubric", "judges.judge_file"),
+)
 OUTSIDE = {
-    **dict.fromkeys(
-        ("prices", "families", "checks", "judges.prompt", "judges.rubric", "judges.judge_file"),
-        "/etc/hosts",
-    ),
-    **dict.fromkeys(("suites.file", "queues.guidelines"), "/etc/hosts"),
+    **dict.fromkeys(FILES, "/etc/hosts"),
     **dict.fromkeys(("judges.schema", "queues.schema"), "/etc/hosts.yaml"),
     "db": "../log.db",
     "suites.candidate": "python:answers:ask",
@@ -361,28 +365,24 @@ def test_no_wrong_value_shows_a_sentence_about_types_of_python(project):
         "99999999",
     ]
     required = {"suites": {"file": '"f"'}, "alerts": {"when": '"spend"', "to": '"command"'}}
-    texts = [f"{name} = {value}" for name in Settings.model_fields for value in values]
-    texts += [f"[judges.a.price]\noutput = 1\ninput = {value}" for value in values]
+    starts = [f"{name} = " for name in Settings.model_fields]
+    starts.append("[judges.a.price]\noutput = 1\ninput = ")
     for section, table in SECTIONS.items():
-        texts += [f"[{section}]\na = {value}" for value in values]
+        starts.append(f"[{section}]\na = ")
         for name in fields_of(table):
-            others = "".join(
-                f"{key} = {value}\n"
-                for key, value in required.get(section, {}).items()
-                if key != name
-            )
-            texts += [f"[{section}.a]\n{others}{name} = {value}" for value in values]
+            given = required.get(section, {}).items()
+            others = "".join(f"{key} = {value}\n" for key, value in given if key != name)
+            starts.append(f"[{section}.a]\n{others}{name} = ")
     faults = []
-    for text in texts:
-        project.write_text(text)
+    for start, value in product(starts, values):
+        project.write_text(start + value)
         try:
             load_settings()
         except BadInput as error:
             faults.append(str(error))
     assert len(faults) > 500
-    assert [
-        fault for fault in faults if re.search("Input|valid |unable|Decimal|pathlib|tuple", fault)
-    ] == []
+    of_python = re.compile("Input|valid |unable|Decimal|pathlib|tuple")
+    assert [fault for fault in faults if of_python.search(fault)] == []
 
 
 @pytest.mark.parametrize(
@@ -398,28 +398,26 @@ def test_no_wrong_value_shows_a_sentence_about_types_of_python(project):
 def test_each_name_in_a_section_is_an_option_of_its_command(section, command):
     context = click.Context(root)
     for word in command:
-        assert isinstance(context.command, click.Group)
-        subcommand = context.command.get_command(context, word)
-        assert subcommand is not None
-        context = click.Context(subcommand, parent=context)
-    options = {name for option in context.command.params for name in option.opts}
-    names = {f"--{name.replace('_', '-')}" for name in fields_of(SECTIONS[section])}
+        context = click.Context(context.command.get_command(context, word), parent=context)
+    options = {name: option for option in context.command.params for name in option.opts}
+    fields = {
+        f"--{name.replace('_', '-')}": about for name, about in fields_of(SECTIONS[section]).items()
+    }
     # A suite is its file, or a name. A kind of judge is --judge. Prices and limits are those of a model.
     of_a_model = {"--price", "--requests-per-minute", "--tokens-per-minute"}
-    assert names - options <= {"--file", "--kind", *of_a_model}
-    for name, about in fields_of(SECTIONS[section]).items():
-        option = next(
-            (each for each in context.command.params if f"--{name.replace('_', '-')}" in each.opts),
-            None,
-        )
-        if option is None or isinstance(option.type, FieldType):
-            continue  # the field reads the words of the option
-        if isinstance(option.type, click.IntRange | click.FloatRange):
-            reads = TypeAdapter(Annotated[about.annotation, about]).validate_python
-            for bound in (option.type.min, option.type.max):
-                for value in [] if bound is None else [bound - 1, bound, bound + 1]:
-                    accepted = is_accepted(option.type.convert, value, None, None)
-                    assert is_accepted(reads, value) == accepted, f"{name} = {value}"
+    assert fields.keys() - options.keys() <= {"--file", "--kind", *of_a_model}
+    for name in fields.keys() & options.keys():
+        about, range_ = fields[name], options[name].type
+        # A type of a field reads the words of the option.
+        if isinstance(range_, FieldType) or not isinstance(
+            range_, click.IntRange | click.FloatRange
+        ):
+            continue
+        reads = TypeAdapter(Annotated[about.annotation, about]).validate_python
+        bounds = [bound for bound in (range_.min, range_.max) if bound is not None]
+        for bound, step in product(bounds, (-1, 0, 1)):
+            accepted = is_accepted(range_.convert, bound + step, None, None)
+            assert is_accepted(reads, bound + step) == accepted, f"{name} = {bound + step}"
 
 
 def is_accepted(read, *arguments):
