@@ -9,18 +9,16 @@ from judgeboard.traces.content import messages_in, question_of, text_of, tool_ca
 from judgeboard.traces.documents import passages_in
 from judgeboard.traces.spans import Passage
 
-HUMAN = {
-    "lc": 1,
-    "type": "constructor",
-    "id": ["langchain", "HumanMessage"],
-    "kwargs": {"content": "Hi?", "type": "human"},
-}
-AI = {
-    "lc": 1,
-    "type": "constructor",
-    "id": ["langchain", "AIMessage"],
-    "kwargs": {"content": "Hello.", "type": "ai"},
-}
+
+def langchain(name, kind, content):
+    kwargs = {"content": content, "type": kind}
+    return {"lc": 1, "type": "constructor", "id": ["langchain", name], "kwargs": kwargs}
+
+
+HUMAN, AI = langchain("HumanMessage", "human", "Hi?"), langchain("AIMessage", "ai", "Hello.")
+SYSTEM = {"role": "system", "content": "Be brief."}
+USER = {"role": "user", "content": "Hi?"}
+ASSISTANT = {"role": "assistant", "content": "Hello."}
 CALL = {
     "id": "c1",
     "type": "function",
@@ -28,152 +26,133 @@ CALL = {
 }
 CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 
+HELLO = [
+    "Hello.",
+    '"Hello."',
+    '"{\\"answer\\": \\"Hello.\\"}"',
+    {"output": "Hello."},
+    {"input": "Hi?", "context": [{"page_content": "…"}], "answer": "Hello."},
+    {"response": "Hello.", "source_nodes": [{"node": {"text": "…"}}]},
+    {"messages": [HUMAN, AI]},
+    {"messages": [USER, ASSISTANT]},
+    [{"type": "AIMessageChunk", "content": each} for each in ("Hel", "lo.")],
+    {"choices": [{"index": 0, "message": ASSISTANT}]},
+    {"choices": [{"index": 0, "text": "Hello."}]},
+    {"generations": [[{"text": "Hello.", "message": AI}]], "llm_output": None},
+    {
+        "output": [
+            {"type": "reasoning"},
+            {"type": "message", "role": "assistant", "content": [{"text": "Hello."}]},
+        ]
+    },
+    {"output": {"message": {"role": "assistant", "content": [{"text": "Hello."}]}}},
+    {
+        "id": "m",
+        "role": "assistant",
+        "content": [{"type": "thinking", "thinking": "?"}, {"type": "text", "text": "Hello."}],
+    },
+    {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hello."}]}}]},
+    [{"role": "assistant", "parts": [{"type": "text", "content": "Hello."}]}],
+]
+NO_ANSWERS = [
+    CALLING,
+    {"choices": [{"message": CALLING}]},
+    {"output": None},
+    {"generations": [[{"text": "", "message": {"lc": 1, "kwargs": {"content": ""}}}]]},
+    "<generator object RAG.answer.<locals>.stream at 0x7f2a>",
+    '{"outputs": "Hello. And then it was cut o',
+    [{"page_content": "A passage.", "metadata": {}}],
+    "  ",
+    None,
+]
 ANSWERS = [
-    ("Hello.", "Hello."),
-    ('"Hello."', "Hello."),
-    ('"{\\"answer\\": \\"Hello.\\"}"', "Hello."),
+    *((value, "Hello.") for value in HELLO),
     ("[1] says so.", "[1] says so."),
-    ({"output": "Hello."}, "Hello."),
-    ({"input": "Hi?", "context": [{"page_content": "…"}], "answer": "Hello."}, "Hello."),
-    ({"response": "Hello.", "source_nodes": [{"node": {"text": "…"}}]}, "Hello."),
-    ({"messages": [HUMAN, AI]}, "Hello."),
-    (
-        {
-            "messages": [
-                {"role": "user", "content": "Hi?"},
-                {"role": "assistant", "content": "Hello."},
-            ]
-        },
-        "Hello.",
-    ),
     (["Hello you.", "e74df10a53007798"], "Hello you."),
     (["e74df10a53007798", "Hello you."], "Hello you."),
     (["Hel", "lo ", "you", " there."], "Hello you there."),
     (["尼龙", "的", "熔点", "约为", "250", "度。"], "尼龙的熔点约为250度。"),
     ([{"choices": [{"delta": {"content": each}}]} for each in ("Hel", "lo", None)], "Hello"),
-    ([{"type": "AIMessageChunk", "content": each} for each in ("Hel", "lo.")], "Hello."),
-    ({"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello."}}]}, "Hello."),
-    ({"choices": [{"index": 0, "text": "Hello."}]}, "Hello."),
-    ({"generations": [[{"text": "Hello.", "message": AI}]], "llm_output": None}, "Hello."),
-    (
-        {
-            "output": [
-                {"type": "reasoning"},
-                {"type": "message", "role": "assistant", "content": [{"text": "Hello."}]},
-            ]
-        },
-        "Hello.",
-    ),
-    ({"output": {"message": {"role": "assistant", "content": [{"text": "Hello."}]}}}, "Hello."),
-    (
-        {
-            "id": "m",
-            "role": "assistant",
-            "content": [{"type": "thinking", "thinking": "?"}, {"type": "text", "text": "Hello."}],
-        },
-        "Hello.",
-    ),
-    ({"candidates": [{"content": {"role": "model", "parts": [{"text": "Hello."}]}}]}, "Hello."),
-    ([{"role": "assistant", "parts": [{"type": "text", "content": "Hello."}]}], "Hello."),
     ({"role": "assistant", "content": None, "refusal": "I cannot."}, "I cannot."),
     ({"temperature": 145, "unit": "C"}, '{"temperature":145,"unit":"C"}'),  # structured output
-    (CALLING, None),
-    ({"choices": [{"message": CALLING}]}, None),
-    ({"output": None}, None),
-    ({"generations": [[{"text": "", "message": {"lc": 1, "kwargs": {"content": ""}}}]]}, None),
-    ("<generator object RAG.answer.<locals>.stream at 0x7f2a>", None),
-    ('{"outputs": "Hello. And then it was cut o', None),
-    ([{"page_content": "A passage.", "metadata": {}}], None),
-    ("  ", None),
-    (None, None),
+    *((value, None) for value in NO_ANSWERS),
 ]
 
+HI = [
+    "Hi?",
+    {"args": ["Hi?"], "kwargs": {}},
+    {"args": [], "kwargs": {"user_id": "u-7", "question": "Hi?"}},
+    {"args": ["Hi?", [{"id": "a", "text": "A passage of words."}]], "kwargs": {}},
+    {"args": [[USER]], "kwargs": {}},
+    {"text_to_answer": "Hi?", "user_id": "u-7"},
+    {"self": "<app.Bot object at 0x7f2a>", "asked": "Hi?"},
+    {"inputs": {"input": "Hi?", "chat_history": []}},
+    {"query_bundle": {"query_str": "Hi?"}},
+    {"model": "gpt", "messages": [SYSTEM, USER]},
+    {"messages": [[HUMAN]]},
+    {"messages": [["human", "Hi?"]]},
+    {
+        "model": "gpt",
+        "input": [{"role": "user", "content": [{"type": "input_text", "text": "Hi?"}]}],
+    },
+    {"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]},
+    {"prompts": ["Hi?"]},
+    [{"type": "human", "data": {"content": "Hi?"}}],
+    [{"role": "MessageRole.USER", "blocks": [{"block_type": "text", "text": "Hi?"}]}],
+]
 QUESTIONS = [
-    ("Hi?", "Hi?"),
-    ({"args": ["Hi?"], "kwargs": {}}, "Hi?"),
+    *((value, "Hi?") for value in HI),
     ({"args": ["u-7", "How are you?"], "kwargs": {"k": 3}}, "How are you?"),
-    ({"args": [], "kwargs": {"user_id": "u-7", "question": "Hi?"}}, "Hi?"),
-    ({"args": ["Hi?", [{"id": "a", "text": "A passage of words."}]], "kwargs": {}}, "Hi?"),
-    ({"args": [[{"role": "user", "content": "Hi?"}]], "kwargs": {}}, "Hi?"),
     ({"args": [], "kwargs": {}}, None),
     ({"user_id": "u-7", "k": 3}, '{"user_id":"u-7","k":3}'),
-    ({"text_to_answer": "Hi?", "user_id": "u-7"}, "Hi?"),
-    ({"self": "<app.Bot object at 0x7f2a>", "asked": "Hi?"}, "Hi?"),
-    ({"inputs": {"input": "Hi?", "chat_history": []}}, "Hi?"),
     ({"inputs": {"input": ""}}, None),
-    ({"query_bundle": {"query_str": "Hi?"}}, "Hi?"),
-    (
-        {
-            "model": "gpt",
-            "messages": [
-                {"role": "system", "content": "Be brief."},
-                {"role": "user", "content": "Hi?"},
-            ],
-        },
-        "Hi?",
-    ),
-    ({"messages": [[HUMAN]]}, "Hi?"),
-    ({"messages": [["human", "Hi?"]]}, "Hi?"),
     (
         [{"role": "user", "content": "First?"}, CALLING, {"role": "tool", "content": "14 C"}],
         "First?",
     ),
-    (
-        {
-            "model": "gpt",
-            "input": [{"role": "user", "content": [{"type": "input_text", "text": "Hi?"}]}],
-        },
-        "Hi?",
-    ),
-    ({"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]}, "Hi?"),
-    ({"prompts": ["Hi?"]}, "Hi?"),
-    ([{"type": "human", "data": {"content": "Hi?"}}], "Hi?"),
-    ([{"role": "MessageRole.USER", "blocks": [{"block_type": "text", "text": "Hi?"}]}], "Hi?"),
 ]
 
 A, B = Passage("One.", "a", 0.9, "a.pdf"), Passage("Two.", "b", 0.5, "b.pdf")
-PASSAGES = [
-    (
-        [
-            {"id": "a", "score": 0.9, "text": "One.", "source": "a.pdf"},
-            {"id": "b", "score": 0.5, "text": "Two.", "source": "b.pdf"},
-        ],
-        (A, B),
-    ),
-    (
+ONE, TWO = {"id": "a", "text": "One."}, {"id": "b", "text": "Two."}
+ONLY_A = [
+    {
+        "documents": [
+            {"id": "a", "page_content": "One.", "metadata": {"score": 0.9, "source": "a.pdf"}}
+        ]
+    },
+    [
         {
-            "documents": [
-                {"id": "a", "page_content": "One.", "metadata": {"score": 0.9, "source": "a.pdf"}}
-            ]
-        },
-        (A,),
-    ),
-    (
-        [
-            {
-                "lc": 1,
-                "id": ["Document"],
-                "kwargs": {
-                    "page_content": "One.",
-                    "metadata": {"id": "a", "score": "0.9", "source": "a.pdf"},
-                },
-            }
-        ],
-        (A,),
-    ),
+            "lc": 1,
+            "id": ["Document"],
+            "kwargs": {
+                "page_content": "One.",
+                "metadata": {"id": "a", "score": "0.9", "source": "a.pdf"},
+            },
+        }
+    ],
+    [{"node": {"id_": "a", "text": "One.", "metadata": {"source": "a.pdf"}}, "score": 0.9}],
+    [{"document": {"id": "a", "content": "One.", "score": 0.9, "source": "a.pdf"}}],
+    {"matches": [{"id": "a", "score": 0.9, "metadata": {"text": "One.", "source": "a.pdf"}}]},
+    [{"id": "a", "score": 0.9, "payload": {"text": "One.", "source": "a.pdf"}}],
+]
+NO_PASSAGES = [
+    [
+        "<NodeWithScore(node=TextNode(id_=a), score=None)>",
+        "<shop.Passage object at 0x7fca8a644a40>",
+    ],
+    "One.",
+    {"answer": "Hello."},
+    [USER],
+]
+PASSAGES = [
+    ([ONE | {"score": 0.9, "source": "a.pdf"}, TWO | {"score": 0.5, "source": "b.pdf"}], (A, B)),
+    *((value, (A,)) for value in ONLY_A),
     ([{"pageContent": "One.", "id": 7}], (Passage("One.", "7"),)),
-    ([{"node": {"id_": "a", "text": "One.", "metadata": {"source": "a.pdf"}}, "score": 0.9}], (A,)),
     (
         {"source_nodes": [{"node": {"node_id": "a", "text": "One."}, "score": 0.9}]},
         (Passage("One.", "a", 0.9),),
     ),
     ([[{"page_content": "One.", "metadata": {}}, 0.9]], (Passage("One.", score=0.9),)),
-    ([{"document": {"id": "a", "content": "One.", "score": 0.9, "source": "a.pdf"}}], (A,)),
-    (
-        {"matches": [{"id": "a", "score": 0.9, "metadata": {"text": "One.", "source": "a.pdf"}}]},
-        (A,),
-    ),
-    ([{"id": "a", "score": 0.9, "payload": {"text": "One.", "source": "a.pdf"}}], (A,)),
     (
         {
             "ids": [["a", "b"]],
@@ -187,24 +166,12 @@ PASSAGES = [
         ),
     ),
     (["One.", "Two."], (Passage("One."), Passage("Two."))),
-    (
-        [
-            "<NodeWithScore(node=TextNode(id_=a), score=None)>",
-            "<shop.Passage object at 0x7fca8a644a40>",
-        ],
-        None,
-    ),
-    (
-        {"output": [[{"id": "a", "text": "One."}], [{"id": "b", "text": "Two."}]]},
-        (Passage("One.", "a"), Passage("Two.", "b")),
-    ),
-    ([[{"id": "a", "text": "One."}], ["a"]], (Passage("One.", "a"),)),
+    ({"output": [[ONE], [TWO]]}, (Passage("One.", "a"), Passage("Two.", "b"))),
+    ([[ONE], ["a"]], (Passage("One.", "a"),)),
     ([{"id": "a", "score": 0.9}], (Passage(None, "a", 0.9),)),
     ([], ()),
     ({"documents": []}, ()),
-    ("One.", None),
-    ({"answer": "Hello."}, None),
-    ([{"role": "user", "content": "Hi?"}], None),
+    *((value, None) for value in NO_PASSAGES),
 ]
 
 
@@ -231,17 +198,15 @@ def test_passages(value, expected):
     assert passages_in(json.dumps(value)) == expected
 
 
-@pytest.mark.parametrize(
-    "value", [["a", "b"], [], {"answer": "Hello.", "documents": [{"id": "a", "text": "One."}]}]
-)
+@pytest.mark.parametrize("value", [["a", "b"], [], {"answer": "Hello.", "documents": [ONE]}])
 def test_only_documents_make_any_span_a_retrieval(value):
     assert passages_in(value, retriever=False) is None
-    assert passages_in([{"id": "a", "text": "One."}], retriever=False) == (Passage("One.", "a"),)
+    assert passages_in([ONE], retriever=False) == (Passage("One.", "a"),)
 
 
 def test_messages_have_roles_texts_and_tool_calls():
     call = {"id": "c1", "name": "weather", "arguments": {"city": "Bergen"}}
-    part = {"type": "tool_call", "id": "c1", "name": "weather", "arguments": {"city": "Bergen"}}
+    part = {"type": "tool_call", **call}
     for calling in (CALLING, {"role": "assistant", "parts": [part]}):
         request = {
             "system": "Be brief.",
@@ -252,16 +217,13 @@ def test_messages_have_roles_texts_and_tool_calls():
             ],
         }
         assert messages_in(request) == (
-            {"role": "system", "content": "Be brief."},
-            {"role": "user", "content": "Hi?"},
+            SYSTEM,
+            USER,
             {"role": "assistant", "content": "", "tool_calls": [call]},
             {"role": "tool", "content": "14"},
         )
-        assert (
-            tool_calls_in({"choices": [{"message": calling}]})
-            == tool_calls_in([calling])
-            == (call,)
-        )
+        for value in ({"choices": [{"message": calling}]}, [calling]):
+            assert tool_calls_in(value) == (call,)
 
 
 def test_deep_and_broken_values_have_no_text():
@@ -276,12 +238,7 @@ def test_deep_and_broken_values_have_no_text():
         {"messages": 1, "args": 2, "kwargs": None},
         [None, 1.5, [[]]],
     ):
-        (
-            text_of(value),
-            question_of(value),
-            messages_in(value),
-            passages_in(value),
-            tool_calls_in(value),
-        )
+        for read in (text_of, question_of, messages_in, passages_in, tool_calls_in):
+            read(value)
     assert text_of(deep) is None
     assert parsed('{"a": NaN}') == {"a": None}

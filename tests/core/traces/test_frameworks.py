@@ -11,6 +11,7 @@ from judgeboard.traces.spans import Span
 
 Q, A = "How long does the battery last?", "It lasts ten hours."
 FIRST, SECOND = "The battery lasts ten hours.", "It charges in two hours."
+PASSAGES = FIRST, SECOND
 PROMPT = f"Context:\n{FIRST}\n{SECOND}\n\nQuestion: {Q}"
 TOOL = {"id": "c1", "name": "search", "arguments": {"query": "battery"}, "result": FIRST}
 
@@ -23,25 +24,21 @@ def kind(name, given=None, returned=None, **more):
         for key, each in values.items()
         if each
     }
-    return {
-        "openinference.span.kind": name,
-        **texts,
-        **{key.replace("__", "."): each for key, each in more.items()},
-    }
+    named = {key.replace("__", "."): each for key, each in more.items()}
+    return {"openinference.span.kind": name, **texts, **named}
 
 
 def documents(prefix):
-    texts = {
-        f"{prefix}.{number}.document.content": text for number, text in enumerate((FIRST, SECOND))
-    }
-    ids = {f"{prefix}.{number}.document.id": name for number, name in enumerate("ab")}
-    return texts | ids
+    texts = {f"{prefix}.0.document.content": FIRST, f"{prefix}.1.document.content": SECOND}
+    return texts | {f"{prefix}.0.document.id": "a", f"{prefix}.1.document.id": "b"}
 
 
-def turns(prefix, *said):
-    roles = {f"{prefix}.{number}.message.role": role for number, (role, _) in enumerate(said)}
-    return roles | {
-        f"{prefix}.{number}.message.content": text for number, (_, text) in enumerate(said)
+def turns(direction, *said):
+    """The messages that a model of OpenInference got, or returned."""
+    return {
+        f"llm.{direction}_messages.{number}.message.{key}": each
+        for number, turn in enumerate(said)
+        for key, each in zip(("role", "content"), turn, strict=True)
     }
 
 
@@ -85,9 +82,10 @@ REPLY = {
 
 @dataclass(frozen=True)
 class Case:
-    """Spans by the place of their parent (the root has None), and what the answer has beside Q and A."""
+    """The attributes of the root, spans by the place of their parent, and what the answer has beside Q and A."""
 
-    spans: list[tuple[int | None, dict[str, Any]]]
+    root: dict[str, Any]
+    spans: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     passages: tuple[str, ...] | None = None
     ids: list[str | None] = field(default_factory=list)
     model: str | None = None
@@ -98,8 +96,8 @@ class Case:
 
 CASES = {
     "LlamaIndex: nested spans write nodes and messages as reprs": Case(
+        kind("CHAIN", Q, A),
         [
-            (None, kind("CHAIN", Q, A)),
             (
                 0,
                 kind(
@@ -125,25 +123,22 @@ CASES = {
                     None,
                     A,
                     llm__model_name="m",
-                    **turns("llm.input_messages", ("system", "Be brief."), ("user", Q)),
+                    **turns("input", ("system", "Be brief."), ("user", Q)),
                 ),
             ),
         ],
-        passages=(FIRST, SECOND),
+        passages=PASSAGES,
         ids=["a", "b"],
         model="m",
         roles=["system", "user"],
     ),
     "LlamaIndex: a workflow of an agent has only reprs at its root": Case(
+        kind(
+            "CHAIN",
+            {"start_event": "AgentStart()", "init": {}},
+            "StopEvent(result=AgentOutput(response=...",
+        ),
         [
-            (
-                None,
-                kind(
-                    "CHAIN",
-                    {"start_event": "AgentStart()", "init": {}},
-                    "StopEvent(result=AgentOutput(response=...",
-                ),
-            ),
             (
                 0,
                 kind(
@@ -158,8 +153,8 @@ CASES = {
                     "LLM",
                     None,
                     "assistant: ",
-                    **turns("llm.input_messages", ("user", Q)),
-                    **turns("llm.output_messages", ("assistant", "")),
+                    **turns("input", ("user", Q)),
+                    **turns("output", ("assistant", "")),
                     **asked("llm.output_messages.0.message.tool_calls.0.tool_call"),
                 ),
             ),
@@ -179,8 +174,8 @@ CASES = {
                     "LLM",
                     None,
                     f"assistant: {A}",
-                    **turns("llm.input_messages", ("user", Q), ("assistant", ""), ("tool", FIRST)),
-                    **turns("llm.output_messages", ("assistant", A)),
+                    **turns("input", ("user", Q), ("assistant", ""), ("tool", FIRST)),
+                    **turns("output", ("assistant", A)),
                 ),
             ),
         ],
@@ -188,29 +183,21 @@ CASES = {
         tools=[TOOL],
     ),
     "OpenInference: the variables of a prompt have the bare question": Case(
-        [
-            (
-                None,
-                kind(
-                    "LLM",
-                    PROMPT,
-                    A,
-                    llm__prompt_template__variables=json.dumps({"query_str": Q, "context_str": ""}),
-                ),
-            ),
-        ],
+        kind(
+            "LLM",
+            PROMPT,
+            A,
+            llm__prompt_template__variables=json.dumps({"query_str": Q, "context_str": ""}),
+        ),
     ),
     "LangChain in OTel GenAI: inputs as JSON in a message, documents without ids": Case(
-        [
-            (
-                None,
-                {
-                    "gen_ai.operation.name": "invoke_workflow",
-                    "gen_ai.input.messages": messages(
-                        ("user", json.dumps({"input": Q, "chat_history": []}))
-                    ),
-                },
+        {
+            "gen_ai.operation.name": "invoke_workflow",
+            "gen_ai.input.messages": messages(
+                ("user", json.dumps({"input": Q, "chat_history": []}))
             ),
+        },
+        [
             (
                 0,
                 {
@@ -231,20 +218,17 @@ CASES = {
                 },
             ),
         ],
-        passages=(FIRST, SECOND),
+        passages=PASSAGES,
         ids=[None, None],
         model="m",
         roles=["system", "user"],
     ),
     "LangChain in OTel GenAI: a stream logs no inputs": Case(
+        {
+            "gen_ai.operation.name": "invoke_workflow",
+            "gen_ai.input.messages": messages(("user", '{"input": ""}')),
+        },
         [
-            (
-                None,
-                {
-                    "gen_ai.operation.name": "invoke_workflow",
-                    "gen_ai.input.messages": messages(("user", '{"input": ""}')),
-                },
-            ),
             (
                 0,
                 {
@@ -252,22 +236,19 @@ CASES = {
                     "gen_ai.input.messages": messages(("user", Q)),
                     "gen_ai.output.messages": messages(("assistant", A)),
                 },
-            ),
+            )
         ],
     ),
     "Pydantic AI: the whole dialogue with its answer, results of tools as the user's": Case(
-        [
-            (
-                None,
-                {
-                    "gen_ai.operation.name": "invoke_agent",
-                    "pydantic_ai.all_messages": messages(
-                        ("user", Q), ("assistant", CALLED), ("user", RETURNED), ("assistant", A)
-                    ),
-                    "final_result": A,
-                    "gen_ai.system_instructions": '[{"type": "text", "content": "Be brief."}]',
-                },
+        {
+            "gen_ai.operation.name": "invoke_agent",
+            "pydantic_ai.all_messages": messages(
+                ("user", Q), ("assistant", CALLED), ("user", RETURNED), ("assistant", A)
             ),
+            "final_result": A,
+            "gen_ai.system_instructions": '[{"type": "text", "content": "Be brief."}]',
+        },
+        [
             (
                 0,
                 {
@@ -277,57 +258,50 @@ CASES = {
                     "gen_ai.tool.call.arguments": '{"query": "battery"}',
                     "gen_ai.tool.call.result": FIRST,
                 },
-            ),
+            )
         ],
         roles=["user", "assistant", "tool"],
         tools=[TOOL],
     ),
     "Anthropic: a result of a tool comes from the user": Case(
-        [
-            (
-                None,
+        {
+            "langsmith.span.kind": "llm",
+            "gen_ai.prompt": json.dumps(
                 {
-                    "langsmith.span.kind": "llm",
-                    "gen_ai.prompt": json.dumps(
+                    "system": "Be brief.",
+                    "messages": [
+                        {"role": "user", "content": Q},
                         {
-                            "system": "Be brief.",
-                            "messages": [
-                                {"role": "user", "content": Q},
+                            "role": "assistant",
+                            "content": [{"type": "tool_use", "name": "search", "input": {}}],
+                        },
+                        {
+                            "role": "user",
+                            "content": [
                                 {
-                                    "role": "assistant",
-                                    "content": [
-                                        {"type": "tool_use", "name": "search", "input": {}}
-                                    ],
-                                },
-                                {
-                                    "role": "user",
-                                    "content": [
-                                        {
-                                            "type": "tool_result",
-                                            "tool_use_id": "c1",
-                                            "content": FIRST,
-                                        }
-                                    ],
-                                },
+                                    "type": "tool_result",
+                                    "tool_use_id": "c1",
+                                    "content": FIRST,
+                                }
                             ],
-                        }
-                    ),
-                    "gen_ai.completion": json.dumps(
-                        {"role": "assistant", "content": [{"type": "text", "text": A}]}
-                    ),
-                },
+                        },
+                    ],
+                }
             ),
-        ],
+            "gen_ai.completion": json.dumps(
+                {"role": "assistant", "content": [{"type": "text", "text": A}]}
+            ),
+        },
         roles=["system", "user", "assistant", "tool"],
     ),
     "DSPy: modules get the passages as an argument": Case(
+        kind("CHAIN", {"question": Q}, {"reasoning": "So it says.", "answer": A}),
         [
-            (None, kind("CHAIN", {"question": Q}, {"reasoning": "So it says.", "answer": A})),
             (
                 0,
                 kind(
                     "CHAIN",
-                    {"context": [FIRST, SECOND], "question": Q},
+                    {"context": PASSAGES, "question": Q},
                     {"reasoning": "…", "answer": A},
                 ),
             ),
@@ -337,24 +311,21 @@ CASES = {
                     "LLM",
                     None,
                     [f"[[ ## answer ## ]]\n{A}"],
-                    **turns("llm.input_messages", ("user", PROMPT)),
+                    **turns("input", ("user", PROMPT)),
                 ),
             ),
         ],
-        passages=(FIRST, SECOND),
+        passages=PASSAGES,
         roles=["user"],
     ),
     "CrewAI: the task of a crew is the question": Case(
+        kind(
+            "CHAIN",
+            None,
+            {"raw": A, "pydantic": None},
+            crew_tasks=json.dumps([{"description": Q}]),
+        ),
         [
-            (
-                None,
-                kind(
-                    "CHAIN",
-                    None,
-                    {"raw": A, "pydantic": None},
-                    crew_tasks=json.dumps([{"description": Q}]),
-                ),
-            ),
             (
                 0,
                 kind(
@@ -362,23 +333,18 @@ CASES = {
                     {"agent": {"role": "Clerk"}, "context": ""},
                     {"description": Q, "raw": A},
                 ),
-            ),
+            )
         ],
     ),
-    "smolagents: the task is the question": Case(
-        [(None, kind("AGENT", {"task": Q, "stream": False}, A))]
-    ),
+    "smolagents: the task is the question": Case(kind("AGENT", {"task": Q, "stream": False}, A)),
     "Haystack's own tracing: components by their class": Case(
-        [
-            (
-                None,
-                {
-                    "haystack.pipeline.input_data": json.dumps(
-                        {"retriever": {"query": Q}, "prompt": {"question": Q}}
-                    ),
-                    "haystack.pipeline.output_data": "{}",
-                },
+        {
+            "haystack.pipeline.input_data": json.dumps(
+                {"retriever": {"query": Q}, "prompt": {"question": Q}}
             ),
+            "haystack.pipeline.output_data": "{}",
+        },
+        [
             (
                 0,
                 recorded(
@@ -407,76 +373,56 @@ CASES = {
                 ),
             ),
         ],
-        passages=(FIRST, SECOND),
+        passages=PASSAGES,
         ids=["a", "b"],
         model="m",
         tokens=5,
         roles=["user"],
     ),
     "Haystack: messages with underscores": Case(
-        [
-            (
-                None,
-                {
-                    "traceloop.span.kind": "workflow",
-                    "traceloop.entity.input": json.dumps(
-                        {"args": [], "kwargs": {"prompt": {"question": Q}}}
-                    ),
-                    "traceloop.entity.output": json.dumps(
-                        {
-                            "llm": {
-                                "replies": [
-                                    {"_role": "assistant", "_content": [{"text": A}], "_meta": {}}
-                                ]
-                            }
-                        }
-                    ),
-                },
+        {
+            "traceloop.span.kind": "workflow",
+            "traceloop.entity.input": json.dumps(
+                {"args": [], "kwargs": {"prompt": {"question": Q}}}
             ),
-        ],
+            "traceloop.entity.output": json.dumps(
+                {
+                    "llm": {
+                        "replies": [{"_role": "assistant", "_content": [{"text": A}], "_meta": {}}]
+                    }
+                }
+            ),
+        },
     ),
     "Langfuse: a function returns its passages beside the answer": Case(
-        [
-            (
-                None,
-                recorded(
-                    LANGFUSE,
-                    "span",
-                    {"args": ["u-7", Q], "kwargs": {}},
-                    {"answer": A, "contexts": [FIRST, SECOND]},
-                ),
-            )
-        ],
-        passages=(FIRST, SECOND),
+        recorded(
+            LANGFUSE,
+            "span",
+            {"args": ["u-7", Q], "kwargs": {}},
+            {"answer": A, "contexts": PASSAGES},
+        ),
+        passages=PASSAGES,
     ),
     "what a retrieval found counts more than what the function returned": Case(
-        [
-            (
-                None,
-                recorded(
-                    LANGFUSE,
-                    "span",
-                    {"args": [Q], "kwargs": {}},
-                    {"answer": A, "contexts": [f"{FIRST} {SECOND}"]},
-                ),
-            ),
-            (0, recorded(LANGFUSE, "retriever", Q, [{"id": "a", "text": FIRST}])),
-        ],
+        recorded(
+            LANGFUSE,
+            "span",
+            {"args": [Q], "kwargs": {}},
+            {"answer": A, "contexts": [f"{FIRST} {SECOND}"]},
+        ),
+        [(0, recorded(LANGFUSE, "retriever", Q, [{"id": "a", "text": FIRST}]))],
         passages=(FIRST,),
         ids=["a"],
     ),
     "Langfuse up to 3.3: a span with a model is a generation; a tool's input is Python": Case(
+        recorded(
+            LANGFUSE,
+            "span",
+            [{"role": "user", "content": Q}],
+            {"role": "assistant", "content": A},
+        )
+        | {"langfuse.observation.model.name": "m", "gen_ai.conversation.id": "s"},
         [
-            (
-                None,
-                recorded(
-                    LANGFUSE,
-                    "span",
-                    [{"role": "user", "content": Q}],
-                    {"role": "assistant", "content": A},
-                )
-                | {"langfuse.observation.model.name": "m", "gen_ai.conversation.id": "s"},
-            ),
             (
                 0,
                 {
@@ -484,7 +430,7 @@ CASES = {
                     "langfuse.observation.input": "{'query': 'battery'}",
                     "langfuse.observation.output": FIRST,
                 },
-            ),
+            )
         ],
         model="m",
         tools=[{"name": "step 1", "arguments": {"query": "battery"}, "result": FIRST}],
@@ -504,7 +450,7 @@ def test_what_a_framework_sends_becomes_the_answer(case):
             99 if parent is None else 50 + number,
             attributes=attributes,
         )
-        for number, (parent, attributes) in enumerate(case.spans)
+        for number, (parent, attributes) in enumerate([(None, case.root), *case.spans])
     )
     response = taken.response
     assert response is not None, taken.reason

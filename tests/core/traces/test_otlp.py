@@ -10,9 +10,7 @@ from google.rpc.status_pb2 import Status
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from judgeboard.errors import BadInput
 from judgeboard.traces.answers import answer_of
@@ -133,16 +131,24 @@ def in_base64(request):
     }
 
 
-def protobuf(request, message=None):
+def protobuf(request, message=ExportTraceServiceRequest):
     """The same request in protobuf, made without the code under test."""
-    message = message or ExportTraceServiceRequest()
-    return ParseDict(in_base64(request), message, ignore_unknown_fields=True).SerializeToString()
+    return ParseDict(in_base64(request), message(), ignore_unknown_fields=True).SerializeToString()
+
+
+def request_of(**fields):
+    """A request of one span."""
+    span = {"traceId": TRACE, "spanId": ROOT, "name": "ask", **fields}
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+
+
+def in_json(**fields):
+    return orjson.dumps(request_of(**fields))
 
 
 def test_both_encodings_give_the_same_spans():
-    spans = traces_in(orjson.dumps(REQUEST), "application/json; charset=utf-8")
+    first, second = spans = traces_in(orjson.dumps(REQUEST), "application/json; charset=utf-8")
     assert spans == traces_in(protobuf(REQUEST), PROTOBUF)
-    first, second = spans
     assert (first.trace_id, first.span_id, first.parent_id) == (TRACE, ROOT, None)
     assert (first.name, first.scope, first.resource) == ("ask", "lib", {"service.name": "bot"})
     assert first.attributes == FIELDS
@@ -152,24 +158,13 @@ def test_both_encodings_give_the_same_spans():
 
 
 def test_results_of_an_evaluator_belong_to_the_trace_that_its_span_is_linked_to():
-    name = "evaluations.0.evaluation.name"
-    span = {
-        "traceId": "ab" * 16,
-        "spanId": CHILD,
-        "parentSpanId": "",
-        "links": [{"traceId": TRACE, "spanId": ROOT}],
-    }
-    own, linked = (
-        {"openinference.span.kind": "EVALUATOR", "input.value": "q"},
-        {name: "groundedness"},
-    )
+    own = {"openinference.span.kind": "EVALUATOR", "input.value": "q"}
+    linked = {"evaluations.0.evaluation.name": "groundedness"}
+    ids = {"traceId": "ab" * 16, "spanId": CHILD}
+    links = [{"traceId": TRACE, "spanId": ROOT}]
 
     def request(fields):
-        return {
-            "resourceSpans": [
-                {"scopeSpans": [{"spans": [span | {"attributes": attributes(fields)}]}]}
-            ]
-        }
+        return request_of(**ids, links=links, attributes=attributes(fields))
 
     records = traces_in(orjson.dumps(request(own | linked)), JSON)
     assert records == traces_in(protobuf(request(own | linked)), PROTOBUF)
@@ -178,14 +173,13 @@ def test_results_of_an_evaluator_belong_to_the_trace_that_its_span_is_linked_to(
         (TRACE, ROOT, linked),
     ]
     of_chain = own | linked | {"openinference.span.kind": "CHAIN"}  # its results are about itself
-    assert [each.attributes for each in traces_in(orjson.dumps(request(of_chain)), JSON)] == [
-        of_chain
-    ]
+    (record,) = traces_in(orjson.dumps(request(of_chain)), JSON)
+    assert record.attributes == of_chain
 
 
 def test_both_encodings_give_the_same_log_records_of_traces():
     records = logs_in(orjson.dumps(LOGS), JSON)
-    assert records == logs_in(protobuf(LOGS, ExportLogsServiceRequest()), PROTOBUF)
+    assert records == logs_in(protobuf(LOGS, ExportLogsServiceRequest), PROTOBUF)
     assert [(each.span_id, each.event, each.at_ns) for each in records] == [
         (ROOT, "gen_ai.choice", 7),
         (CHILD, "of.old", 0),
@@ -198,11 +192,6 @@ def test_an_empty_request_has_no_spans(body):
     assert traces_in(body, JSON if body else PROTOBUF) == []
 
 
-def spoiled(**fields):
-    span = {"traceId": TRACE, "spanId": ROOT, "name": "ask", **fields}
-    return orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -210,14 +199,14 @@ def spoiled(**fields):
         b"[]",
         b"\xff\xfe{}",
         b'{"resourceSpans": "text"}',
-        spoiled(traceId="0af7"),
-        spoiled(spanId="0" * 16),
-        spoiled(name=["ask"]),
-        spoiled(startTimeUnixNano="soon"),
-        spoiled(endTimeUnixNano="9" * 5000),
-        spoiled(attributes={"a": "b"}),
-        spoiled(attributes=[{"key": "a", "value": "text"}]),
-        spoiled(status=2),
+        in_json(traceId="0af7"),
+        in_json(spanId="0" * 16),
+        in_json(name=["ask"]),
+        in_json(startTimeUnixNano="soon"),
+        in_json(endTimeUnixNano="9" * 5000),
+        in_json(attributes={"a": "b"}),
+        in_json(attributes=[{"key": "a", "value": "text"}]),
+        in_json(status=2),
     ],
 )
 def test_what_cannot_be_decoded_is_bad_input(body):
@@ -229,9 +218,9 @@ def test_ids_may_be_in_base_64():
     """Programs that write requests by Protobuf's own JSON send them so."""
     ids = {"traceId": TRACE, "spanId": ROOT, "parentSpanId": CHILD}
     encoded = {name: base64.b64encode(bytes.fromhex(id_)).decode() for name, id_ in ids.items()}
-    assert traces_in(spoiled(**encoded), JSON) == traces_in(spoiled(**ids), JSON)
+    assert traces_in(in_json(**encoded), JSON) == traces_in(in_json(**ids), JSON)
     with pytest.raises(BadInput, match=r"\b16\b.*\b8\b"):
-        traces_in(spoiled(spanId=encoded["traceId"]), JSON)
+        traces_in(in_json(spanId=encoded["traceId"]), JSON)
 
 
 def test_half_an_emoji_does_not_lose_the_request():
@@ -241,7 +230,7 @@ def test_half_an_emoji_does_not_lose_the_request():
         r"C:\\ud83d \ud83d": r"C:\ud83d " + "\ufffd",
     }
     for written, text in texts.items():
-        body = spoiled(name="NAME").replace(b"NAME", written.encode())
+        body = in_json(name="NAME").replace(b"NAME", written.encode())
         assert [each.name for each in traces_in(body, JSON)] == [text]
         assert parsed(f'{{"answer": "{written}"}}') == {"answer": text}
 
@@ -359,7 +348,7 @@ KINDS = st.sampled_from(
     )
 )
 def test_no_value_of_an_attribute_stops_the_reading(found):
-    spans = [
+    taken = answer_of(
         Span(
             TRACE,
             f"{number:016x}",
@@ -367,33 +356,24 @@ def test_no_value_of_an_attribute_stops_the_reading(found):
             "step",
             number,
             number + 9,
-            "",
-            fields,
+            attributes=fields,
         )
         for number, fields in enumerate(found)
-    ]
-    taken = answer_of(spans)
+    )
     assert (taken.response is None) == (taken.reason is not None)
     if taken.response is not None:
-        assert (
-            orjson.loads(orjson.dumps(taken.response.metadata, option=orjson.OPT_NON_STR_KEYS))
-            is not None
-        )
+        orjson.dumps(taken.response.metadata, option=orjson.OPT_NON_STR_KEYS)
+
+
+TURN = attributes({"input.value": "q?", "output.value": "a."})
 
 
 @pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
 def test_a_clock_in_another_unit_gives_the_time_and_the_duration(unit):
     began = 1_795_232_414 * 10**9 // unit
     ended = began + 2 * 10**9 // unit
-    span = {
-        "traceId": TRACE,
-        "spanId": ROOT,
-        "startTimeUnixNano": str(began),
-        "endTimeUnixNano": ended,
-    }
-    span |= {"attributes": attributes({"input.value": "q?", "output.value": "a."})}
-    body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
-    (read,) = traces_in(orjson.dumps(body), JSON)
+    body = in_json(startTimeUnixNano=str(began), endTimeUnixNano=ended, attributes=TURN)
+    (read,) = traces_in(body, JSON)
     assert (read.started_ns, read.ended_ns) == (1_795_232_414 * 10**9, 1_795_232_416 * 10**9)
     answer = answer_of([read]).response
     assert (answer.asked_at, answer.metadata["latency_ms"]) == (
@@ -403,9 +383,6 @@ def test_a_clock_in_another_unit_gives_the_time_and_the_duration(unit):
 
 
 def test_a_clock_far_ahead_loses_only_the_time():
-    span = {"traceId": TRACE, "spanId": ROOT, "startTimeUnixNano": str(2**64 - 1)}
-    span |= {"attributes": attributes({"input.value": "q?", "output.value": "a."})}
-    answer = answer_of(
-        traces_in(orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}), JSON)
-    ).response
+    spans = traces_in(in_json(startTimeUnixNano=str(2**64 - 1), attributes=TURN), JSON)
+    answer = answer_of(spans).response
     assert (answer.query, answer.asked_at) == ("q?", None)
