@@ -49,3 +49,8 @@ def only(file):
     assert title is not None
     assert isinstance(response, Response), response
     return title, response
+
+
+def counts(summary):
+    """Return how many rows of a file were new, unchanged and rejected."""
+    return summary.new, summary.unchanged, summary.rejected

@@ -1,11 +1,13 @@
 """Files of pairs on their way in, and what of them is stored."""
 
 import json
+from functools import partial
 
 import pytest
 
 from judgeboard.imports.importing import import_file
 from judgeboard.store.tables import METADATA
+from tool_files import written
 
 
 @pytest.fixture
@@ -13,11 +15,31 @@ def bring(store, tmp_path):
     """Return ``bring(rows, kind=…)``, which imports rows from a file."""
 
     def bring_in(*rows, kind="pairs", name="file.jsonl", **options):
-        path = tmp_path / name
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        return import_file(store, path, kind=kind, **options)
+        return import_file(store, written(tmp_path, *rows, name=name), kind=kind, **options)
 
     return bring_in
+
+
+@pytest.fixture
+def bring_answers(bring):
+    """Return ``bring_answers(rows)``, which imports answers from a file."""
+    return partial(bring, kind="responses")
+
+
+@pytest.fixture
+def bring_grades(bring):
+    """Return ``bring_grades(rows)``, which imports grades from a file."""
+    return partial(bring, kind="grades")
+
+
+@pytest.fixture
+def several(reading):
+    """Return ``several(rows, kind=…)``: what becomes of rows of JSON lines."""
+
+    def read(*rows, **options):
+        return list(reading("\n".join(map(json.dumps, rows)).encode(), **options))
+
+    return read
 
 
 @pytest.fixture
