@@ -14,8 +14,8 @@ from judgeboard.imports.exports.export import ExportRows, recognised
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
 from judgeboard.store.tables import JUDGMENT, RESPONSE, REVIEW
-from stored_rows import rows_of
-from tool_files import INSPECT_SAMPLE, opened, written
+from stored_rows import row_count, rows_of, values_of
+from tool_files import INSPECT_SAMPLE, opened, records, written
 
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
 SLINGS = "Slings. Dyneema melts at about 145 °C, so never let it run over itself under load."
@@ -91,38 +91,39 @@ SCORES = {
     "promptfoo/results.csv": ("promptfoo", 0.9, {"has_number": 1, "score": 0.63}),
     "ragas/result.csv": ("ragas", None, {"exact_match": 0}),
 }
-# File -> its grades: person, label, quality, note.
+# Files -> their grades: person, label, quality, note.
 GRADES = {
-    **{
-        f"argilla/{name}.json": [
-            ("3f0c7a6e-0000-4000-8000-000000000001", "hallucinated", 2, None),
-            ("3f0c7a6e-0000-4000-8000-000000000002", "grounded", None, None),
-        ]
-        for name in ("record", "records_flat")
-    },
-    "labelstudio/export_JSON.json": [("1", "hallucinated", 2, "nylon is wrong")],
-    "labelstudio/export_CSV.csv": [("1", "hallucinated", 2, "nylon is wrong")],
+    ("argilla/record.json", "argilla/records_flat.json"): [
+        ("3f0c7a6e-0000-4000-8000-000000000001", "hallucinated", 2, None),
+        ("3f0c7a6e-0000-4000-8000-000000000002", "grounded", None, None),
+    ],
+    ("labelstudio/export_JSON.json", "labelstudio/export_CSV.csv"): [
+        ("1", "hallucinated", 2, "nylon is wrong")
+    ],
 }
 
 
-def test_every_captured_export_gives_its_answers_scores_and_grades(shared):
+@pytest.fixture
+def captures(shared):
+    return shared / "captures"
+
+
+def test_every_captured_export_gives_its_answers_scores_and_grades(captures):
     for name, (tool, *content) in CAPTURES.items():
-        reading, (first, *_) = opened(shared / "captures" / name)
+        reading, (first, *_) = opened(captures / name)
         assert reading.export is not None, name
         assert tool in reading.export.title, name
         assert [first.query, first.answer, first.passages, first.generator_model] == content, name
-    for name, (judge, groundedness, scores) in SCORES.items():
-        _, (first, *_) = opened(shared / "captures" / name, "verdicts")
-        found = {score.dimension: score.value for score in first.verdict.scores}
-        assert (first.judge, first.verdict.groundedness, found) == (judge, groundedness, scores), (
-            name
-        )
-    for name, grades in GRADES.items():
-        _, given = opened(shared / "captures" / name, "grades")
+    for name, expected in SCORES.items():
+        _, (first, *_) = opened(captures / name, "verdicts")
+        scores = {score.dimension: score.value for score in first.verdict.scores}
+        assert (first.judge, first.verdict.groundedness, scores) == expected, name
+    for name, expected in ((name, grades) for names, grades in GRADES.items() for name in names):
+        _, given = opened(captures / name, "grades")
+        grades = [(each.annotator, each.grade) for each in given]
         assert [
-            (each.annotator, each.grade.label, each.grade.quality, each.grade.note)
-            for each in given
-        ] == grades
+            (person, grade.label, grade.quality, grade.note) for person, grade in grades
+        ] == expected, name
 
 
 # What captured files are taken for, by patterns of their names; other files are none of an export.
@@ -158,8 +159,7 @@ RECOGNISED = {
 }
 
 
-def test_every_captured_file_is_recognised_as_its_tool(shared):
-    captures = shared / "captures"
+def test_every_captured_file_is_recognised_as_its_tool(captures):
     expected = {
         file: title
         for title, patterns in RECOGNISED.items()
@@ -168,12 +168,12 @@ def test_every_captured_file_is_recognised_as_its_tool(shared):
     }
     taken_for = {}
     for file in captures.rglob("*"):
-        if file.is_file() and not file.name.endswith(
-            ".rejected.jsonl"
-        ):  # left by an import of a captured file
-            with suppress(BadInput), read_records(file) as reading:
-                taken_for[file] = reading.export and reading.export.title
-    assert {file: title for file, title in taken_for.items() if title is not None} == expected
+        if file.name.endswith(".rejected.jsonl"):  # left by an import of a captured file
+            continue
+        with suppress(BadInput), read_records(file) as reading:
+            if reading.export is not None:
+                taken_for[file] = reading.export.title
+    assert taken_for == expected
 
 
 def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer():
@@ -183,18 +183,19 @@ def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer():
         "attributes.input.value": "Is it loud?",
     }
     feedback = {"run_id": "r", "key": "helpful", "score": 0.5}
-    found = recognised([span | feedback], "responses")
-    assert found.title == "Phoenix spans"
-    alone = recognised([feedback], "feedback")
-    assert alone.title == "LangSmith feedback"
+    assert recognised([span | feedback], "responses").title == "Phoenix spans"
+    assert recognised([feedback], "feedback").title == "LangSmith feedback"
 
 
-def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared):
+def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(captures):
     for name in SCORES:
-        _, answers = opened(shared / "captures" / name)
-        _, verdicts = opened(shared / "captures" / name, "verdicts")
+        _, answers = opened(captures / name)
+        _, verdicts = opened(captures / name, "verdicts")
         ids = {answer.external_id for answer in answers if isinstance(answer, Response)}
         assert {verdict.response_id for verdict in verdicts} <= ids, name
+
+
+RAGAS = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -205,24 +206,18 @@ def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared):
     ],
 )
 def test_a_format_or_a_mapping_is_followed_without_recognition(tmp_path, options):
-    file = written(
-        tmp_path,
-        {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 1},
-    )
-    reading, (response,) = opened(file, **options)
+    reading, (response,) = opened(written(tmp_path, RAGAS | {"faithfulness": 1}), **options)
     assert reading.export is None
     assert response.query == "q"
 
 
 def test_equal_answers_of_one_export_get_different_ids(tmp_path):
-    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
-    file = written(tmp_path, sample, sample | {"faithfulness": 1.0})
+    file = written(tmp_path, RAGAS, RAGAS | {"faithfulness": 1.0})
     _, answers = opened(file)
     _, verdicts = opened(file, "verdicts")
-    assert len({answer.external_id for answer in answers}) == 2
-    assert [verdict.response_id for verdict in verdicts] == [
-        answer.external_id for answer in answers
-    ]
+    ids = [answer.external_id for answer in answers]
+    assert len({*ids}) == 2
+    assert [verdict.response_id for verdict in verdicts] == ids
     assert [verdict.verdict.groundedness for verdict in verdicts] == [0.5, 1.0]
 
 
@@ -263,7 +258,7 @@ def test_other_archives_and_databases_are_still_refused(tmp_path, start):
 
 RECORDS = [
     INSPECT_SAMPLE,
-    {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5},
+    RAGAS,
     {
         "input": "q",
         "actualOutput": "a",
@@ -277,11 +272,13 @@ RECORDS = [
         "testCase": {},
         "provider": {},
     },
-    {"id": 1, "data": {"question": "q", "answer": "a"}, "predictions": [{"id": 1, "result": []}]}
-    | {
+    {
+        "id": 1,
+        "data": {"question": "q", "answer": "a"},
+        "predictions": [{"id": 1, "result": []}],
         "annotations": [
             {"completed_by": 1, "result": [{"from_name": "label", "value": {"choices": ["bad"]}}]}
-        ]
+        ],
     },
     {
         "id": 1,
@@ -291,13 +288,15 @@ RECORDS = [
         "annotator": 1,
         "annotation_id": 2,
         "lead_time": 3.5,
-    }
-    | {"updated_at": "2026-11-21T04:36:17Z", "span": "[]"},
+        "updated_at": "2026-11-21T04:36:17Z",
+        "span": "[]",
+    },
     {
         "fields": {"question": "q", "answer": "a"},
         "responses": {"label": [{"value": "bad", "user_id": "u"}]},
-    }
-    | {"suggestions": {"label": {"value": "good", "score": 0.9, "agent": "j"}}, "metadata": {}},
+        "suggestions": {"label": {"value": "good", "score": 0.9, "agent": "j"}},
+        "metadata": {},
+    },
     {"question": "q", "answer": "a", "label.responses": ["bad"], "label.responses.users": ["u"]},
     {
         "model": "m",
@@ -328,25 +327,28 @@ RECORDS = [
 ]
 
 
+UNEXPECTED = (
+    None,
+    "",
+    0,
+    -1.5,
+    True,
+    [],
+    {},
+    [None],
+    [[]],
+    [{}],
+    {"a": None},
+    "[",
+    10**30,
+    {"value": [[]]},
+)
+
+
 @pytest.mark.parametrize("row", RECORDS, ids=lambda row: next(iter(row)))
 def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row):
     for name in row:
-        for value in (
-            None,
-            "",
-            0,
-            -1.5,
-            True,
-            [],
-            {},
-            [None],
-            [[]],
-            [{}],
-            {"a": None},
-            "[",
-            10**30,
-            {"value": [[]]},
-        ):
+        for value in UNEXPECTED:
             others = [
                 Row(2, row | {name: value}),
                 Row(3, {key: row[key] for key in row if key != name}),
@@ -354,10 +356,8 @@ def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row):
             for kind in ("responses", "verdicts", "grades"):
                 export = recognised([row], kind)
                 every = [Row(1, row), *others]
-                shape = export.shape
-                items = list(
-                    ExportRows(export, kind).rows(every) if shape is None else shape(iter(every))
-                )
+                shape = export.shape or ExportRows(export, kind).rows
+                items = list(shape(iter(every)))
                 assert kind != "responses" or export.of_scores or items[0].line == 1
 
 
@@ -368,10 +368,7 @@ OWN = {"id": "r7", "model": "m", "rating": 4, "timestamp": "2026-11-21T04:00:00Z
     ("row", "tool"),
     [
         ({"user_input": "q", "response": "a", "contexts": ["p"]}, None),
-        (
-            {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5},
-            "a ragas dataset",
-        ),
+        (RAGAS, "a ragas dataset"),
         (
             {
                 "user_input": "q",
@@ -396,8 +393,8 @@ OWN = {"id": "r7", "model": "m", "rating": 4, "timestamp": "2026-11-21T04:00:00Z
 )
 def test_columns_beside_those_of_a_tool_keep_their_meaning(tmp_path, row, tool):
     file = written(tmp_path, row | OWN)
-    reading, (response,) = opened(file)
-    assert (reading.export and reading.export.title) == tool
+    title, (response,) = records(file)
+    assert title == tool
     assert (response.query, response.answer, response.passages) == ("q", "a", ("p",))
     assert (response.external_id, response.generator_model, response.generator_cost) == (
         "r7",
@@ -446,12 +443,9 @@ def imported(store, file, **options):
 
 def on_each_answer(store):
     """Return the numbers of verdicts and grades of each answer, by its source."""
-    verdicts, grades = rows_of(store, JUDGMENT), rows_of(store, REVIEW)
+    verdicts, grades = (values_of(store, table.c.response_id) for table in (JUDGMENT, REVIEW))
     return {
-        answer["source"]: (
-            sum(each["response_id"] == answer["id"] for each in verdicts),
-            sum(each["response_id"] == answer["id"] for each in grades),
-        )
+        answer["source"]: (verdicts.count(answer["id"]), grades.count(answer["id"]))
         for answer in rows_of(store, RESPONSE)
     }
 
@@ -470,11 +464,8 @@ def test_what_belongs_to_a_rejected_answer_is_rejected_with_it(store, tmp_path):
         "fields": {"question": "q", "answer": "a"},
         "responses": ARGILLA["responses"],
     }
-    results = imported(
-        store,
-        written(tmp_path, ARGILLA, again, again | {"fields": {"question": "q"}}),
-        source="log",
-    )
+    unanswered = again | {"fields": {"question": "q"}}
+    results = imported(store, written(tmp_path, ARGILLA, again, unanswered), source="log")
     assert on_each_answer(store) == {"log": (0, 2)}
     assert {kind: (result.new, result.rejected) for kind, result in results.items()} == {
         "responses": (1, 2),
@@ -493,10 +484,12 @@ def test_answers_of_a_trace_with_a_chosen_id_are_told_apart_by_their_question(st
             "userId": None,
             "sessionId": None,
             "timestamp": "2026-11-21T04:00:00Z",
+            "input": question,
+            "output": "a",
+            "scores": scores,
+            "observations": [],
         }
-        return written(
-            tmp_path, row | {"input": question, "output": "a", "scores": scores, "observations": []}
-        )
+        return written(tmp_path, row)
 
     imported(store, trace("q"))
     scores = [
@@ -505,7 +498,7 @@ def test_answers_of_a_trace_with_a_chosen_id_are_told_apart_by_their_question(st
     ]
     results = imported(store, trace("another question", *scores))
     assert (results["responses"].rejected, results["responses"].feedback_added) == (1, 0)
-    assert (results["verdicts"].rejected, rows_of(store, JUDGMENT)) == (1, [])
+    assert (results["verdicts"].rejected, row_count(store, JUDGMENT)) == (1, 0)
 
 
 @pytest.mark.parametrize("row", [LABEL_STUDIO, ARGILLA], ids=["Label Studio", "Argilla"])

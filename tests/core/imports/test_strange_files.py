@@ -26,6 +26,7 @@ from judgeboard.store.tables import (
     REVIEW_SCORE,
     VERSION,
 )
+from stored_rows import row_count, values_of
 
 TOPICS = (
     "return a lamp",
@@ -47,7 +48,7 @@ def imported(sqlite_store, tmp_path):
         for kind in summary.others:
             beside = import_file(sqlite_store, file, kind=kind, beside=summary.export is None)
             assert beside.rejected == 0, beside.first_rejected
-        return rows_of(sqlite_store, select(RESPONSE).order_by(RESPONSE.c.id))
+        return answers_in(sqlite_store)
 
     return bring
 
@@ -55,6 +56,10 @@ def imported(sqlite_store, tmp_path):
 def rows_of(store, query):
     with store.reading() as connection:
         return list(connection.execute(query))
+
+
+def answers_in(store):
+    return rows_of(store, select(RESPONSE).order_by(RESPONSE.c.id))
 
 
 def written(path, rows):
@@ -81,7 +86,7 @@ def stored_as_printed(file, database, capsys):
         )
         code = run(command)
     assert code == 0
-    return rows_of(open_store(database), select(RESPONSE).order_by(RESPONSE.c.id))
+    return answers_in(open_store(database))
 
 
 def answer(number, **more):
@@ -94,6 +99,10 @@ def answer(number, **more):
     }
 
 
+def turns_of_conversations(answers):
+    return Counter(each.extra["conversation"] for each in answers)
+
+
 def test_dialogues_under_usual_names_are_a_conversation(imported):
     turns = [
         {"speaker": "customer", "text": "Is it open?"},
@@ -101,26 +110,21 @@ def test_dialogues_under_usual_names_are_a_conversation(imported):
     ]
     rows = [{"dialog_id": f"d{n}", "topic": "hours", "transcript": turns * 2} for n in range(3)]
     answers = imported(rows, "log.jsonl")
-    assert [each.external_id for each in answers] == [
-        f"d{n}-{turn}" for n in range(3) for turn in (1, 2)
-    ]
+    ids = [f"d{n}-{turn}" for n in range(3) for turn in (1, 2)]
+    assert [each.external_id for each in answers] == ids
     assert answers[0].extra["topic"] == "hours"
 
 
 def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(imported):
-    texts = {"user": "Can I {topic}?", "assistant": "Yes, you can {topic}."}
     rows = [
-        {
-            "session_id": f"s{n}",
-            "seq": place,
-            "sender": role,
-            "message": texts[role].format(topic=TOPICS[n]),
-        }
-        for place, role in enumerate(("user", "assistant", "user", "assistant"))
+        {"session_id": f"s{n}", "seq": place, "sender": role, "message": text.format(TOPICS[n])}
+        for place, (role, text) in enumerate(
+            [("user", "Can I {}?"), ("assistant", "Yes, you can {}.")] * 2
+        )
         for n in range(3)
     ]
     answers = imported(rows)
-    assert Counter(each.extra["conversation"] for each in answers) == {"s0": 2, "s1": 2, "s2": 2}
+    assert turns_of_conversations(answers) == {"s0": 2, "s1": 2, "s2": 2}
     assert answers[0].query == f"Can I {TOPICS[0]}?"
 
 
@@ -130,22 +134,17 @@ def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(importe
         for n in range(5)
         for place, rater in enumerate("ab")
     ]
-    answers = imported(rows)
-    assert len(answers) == 5
-    scores = select(REVIEW_SCORE.c.scale, func.count()).group_by(REVIEW_SCORE.c.scale)
-    assert [tuple(row) for row in rows_of(sqlite_store, scores)] == [("1-5", 10)]
+    assert len(imported(rows)) == 5
+    assert values_of(sqlite_store, REVIEW_SCORE.c.scale) == ["1-5"] * 10
 
 
 def test_rows_inside_an_object_are_found_and_the_summary_is_named(sqlite_store, tmp_path):
+    report = {"cases": [answer(n) for n in range(4)]}
     file = tmp_path / "run.json"
-    file.write_text(
-        json.dumps(
-            {"name": "nightly", "model": "m-9", "report": {"cases": [answer(n) for n in range(4)]}}
-        )
-    )
+    file.write_text(json.dumps({"name": "nightly", "model": "m-9", "report": report}))
     summary = import_file(sqlite_store, file)
     assert (summary.new, summary.left_out) == (4, ("name", "model"))
-    assert {each.generator_model for each in rows_of(sqlite_store, select(RESPONSE))} == {"m-9"}
+    assert {*values_of(sqlite_store, RESPONSE.c.generator_model)} == {"m-9"}
 
 
 def test_a_judge_beside_the_answers_is_no_generator(imported, sqlite_store):
@@ -163,8 +162,8 @@ def test_a_judge_beside_the_answers_is_no_generator(imported, sqlite_store):
     verdicts = (
         select(VERSION.c.name, func.count(JUDGMENT.c.label)).join(JUDGMENT).group_by(VERSION.c.name)
     )
-    assert [tuple(row) for row in rows_of(sqlite_store, verdicts)] == [("big-1", 10)]
-    assert {row.scale for row in rows_of(sqlite_store, select(JUDGMENT_SCORE.c.scale))} == {"1-5"}
+    assert rows_of(sqlite_store, verdicts) == [("big-1", 10)]
+    assert {*values_of(sqlite_store, JUDGMENT_SCORE.c.scale)} == {"1-5"}
 
 
 def test_scores_beside_the_name_of_a_person_are_grades(imported, sqlite_store):
@@ -173,38 +172,30 @@ def test_scores_beside_the_name_of_a_person_are_grades(imported, sqlite_store):
         for n in range(6)
         for place, who in enumerate("abc")
     ]
-    answers = imported(rows)
-    assert (len(answers), rows_of(sqlite_store, select(JUDGMENT.c.id))) == (6, [])
-    assert rows_of(sqlite_store, select(func.count()).where(REVIEW.c.quality.is_not(None))) == [
-        (18,)
-    ]
+    assert len(imported(rows)) == 6
+    assert row_count(sqlite_store, JUDGMENT) == 0
+    assert len(values_of(sqlite_store, REVIEW.c.quality, REVIEW.c.quality.is_not(None))) == 18
 
 
 def test_a_rating_with_numbers_up_to_five_is_stars_also_where_it_is_one(imported, sqlite_store):
     rows = [answer(n, rating=1 + n % 5) for n in range(10)]
     imported(rows)
-    counts = select(FEEDBACK.c.kind, func.count()).group_by(FEEDBACK.c.kind)
-    assert [tuple(row) for row in rows_of(sqlite_store, counts)] == [("stars", 10)]
+    assert values_of(sqlite_store, FEEDBACK.c.kind) == ["stars"] * 10
 
 
 def test_a_metric_that_is_missing_in_a_row_is_no_verdict(imported, sqlite_store):
     rows = [answer(n, faithfulness="" if n == 3 else 0.25, context_recall=0.5) for n in range(6)]
     imported(rows)
-    (counts,) = rows_of(
-        sqlite_store,
-        select(func.count(JUDGMENT.c.groundedness), func.count()).select_from(JUDGMENT),
-    )
-    assert tuple(counts) == (5, 6)
+    groundedness = values_of(sqlite_store, JUDGMENT.c.groundedness)
+    assert Counter(groundedness) == {0.25: 5, None: 1}
 
 
 def test_scores_on_two_scales_are_never_mixed(imported, sqlite_store):
     rows = [answer(n, groundedness=0.5, quality=3, coherence_score=80 + n) for n in range(6)]
     imported(rows)
-    assert {
-        (row.groundedness, row.quality)
-        for row in rows_of(sqlite_store, select(JUDGMENT.c.groundedness, JUDGMENT.c.quality))
-    } == {(0.5, 3)}
-    assert rows_of(sqlite_store, select(JUDGMENT_SCORE)) == []
+    verdicts = rows_of(sqlite_store, select(JUDGMENT.c.groundedness, JUDGMENT.c.quality))
+    assert {*verdicts} == {(0.5, 3)}
+    assert row_count(sqlite_store, JUDGMENT_SCORE) == 0
 
 
 def test_an_optional_value_in_another_writing_costs_no_row(imported, sqlite_store):
@@ -215,7 +206,7 @@ def test_an_optional_value_in_another_writing_costs_no_row(imported, sqlite_stor
     (first, *_) = imported(rows)
     assert (first.generator_cost, first.asked_at.hour) == (0.0031, 7)
     assert first.extra == {"meta": "see above"}
-    assert [row.value for row in rows_of(sqlite_store, select(FEEDBACK.c.value))] == [1, 1, 1]
+    assert values_of(sqlite_store, FEEDBACK.c.value) == [1, 1, 1]
 
 
 def test_rows_under_their_ids_are_found(sqlite_store, tmp_path):
@@ -227,7 +218,7 @@ def test_rows_under_their_ids_are_found(sqlite_store, tmp_path):
     file.write_text(json.dumps({"config": {"name": "nightly"}, "results": rows}))
     summary = import_file(sqlite_store, file)
     assert (summary.new, summary.left_out) == (len(TOPICS), ("config",))
-    assert {each.external_id for each in rows_of(sqlite_store, select(RESPONSE))} == {*rows}
+    assert {*values_of(sqlite_store, RESPONSE.c.external_id)} == {*rows}
 
 
 def test_the_values_show_a_row_per_message_under_unknown_names(imported, tmp_path):
@@ -244,7 +235,7 @@ def test_the_values_show_a_row_per_message_under_unknown_names(imported, tmp_pat
     file = written(tmp_path / "log.csv", rows)
     file.write_bytes(file.read_text("utf-8").encode("cp1252"))
     answers = imported(file)
-    assert Counter(each.extra["conversation"] for each in answers) == {"g0": 2, "g1": 2, "g2": 2}
+    assert turns_of_conversations(answers) == {"g0": 2, "g1": 2, "g2": 2}
     assert answers[0].query == f"Geht für {TOPICS[0]}?"
 
 
@@ -258,15 +249,14 @@ def test_pairs_of_a_chat_widget_are_a_conversation(imported):
 
 
 def test_further_passages_may_stand_in_rows_without_question_and_answer(tmp_path, capsys):
-    first = [
-        {"Nr": f"A{n}", "Frage": f"Wer pflegt {n}?", "Textstelle": "Teil 0", "Antwort": "Team A."}
-        for n in range(9)
-    ]
     rows = [
-        row
-        if part == 0
-        else {"Nr": row["Nr"], "Frage": "", "Textstelle": f"Teil {part}", "Antwort": ""}
-        for row in first
+        {
+            "Nr": f"A{n}",
+            "Frage": "" if part else f"Wer pflegt {n}?",
+            "Textstelle": f"Teil {part}",
+            "Antwort": "" if part else "Team A.",
+        }
+        for n in range(9)
         for part in range(3)
     ]
     answers = stored_as_printed(written(tmp_path / "log.csv", rows), tmp_path / "log.db", capsys)
@@ -276,24 +266,18 @@ def test_further_passages_may_stand_in_rows_without_question_and_answer(tmp_path
 def test_a_column_of_the_retrieval_is_no_verdict(imported, sqlite_store):
     rows = [answer(n, judge_model="j", similarity=0.5, retrieval_score=n / 10) for n in range(8)]
     imported(rows)
-    assert rows_of(sqlite_store, select(JUDGMENT.c.id)) == []
+    assert row_count(sqlite_store, JUDGMENT) == 0
 
 
 def test_reasons_of_several_scores_are_the_reason_of_none(imported, sqlite_store):
-    rows = [
-        answer(
-            n,
-            **{
-                "Faithfulness (score)": 0.5,
-                "Faithfulness (reason)": "A.",
-                "Relevancy (score)": 0.25,
-            },
-        )
-        | {"Relevancy (reason)": "Because of B."}
-        for n in range(6)
-    ]
-    imported(rows)
-    assert {row.reasoning for row in rows_of(sqlite_store, select(JUDGMENT.c.reasoning))} == {None}
+    scores = {
+        "Faithfulness (score)": 0.5,
+        "Faithfulness (reason)": "A.",
+        "Relevancy (score)": 0.25,
+        "Relevancy (reason)": "Because of B.",
+    }
+    imported([answer(n, **scores) for n in range(6)])
+    assert {*values_of(sqlite_store, JUDGMENT.c.reasoning)} == {None}
 
 
 def test_the_answer_of_a_model_stands_before_the_right_answer(imported):
@@ -321,12 +305,8 @@ def test_objects_between_commas_are_rows(sqlite_store, tmp_path):
 
 def test_a_title_above_the_names_of_a_sheet_is_no_name(imported, tmp_path):
     book = Workbook()
-    for row in (
-        ["Export of May"],
-        [],
-        ["question", "answer", "contexts", "cost"],
-        *([f"Can I {topic}?", "Yes.", '["One.", "Two."]', 0.5] for topic in TOPICS),
-    ):
+    head = (["Export of May"], [], ["question", "answer", "contexts", "cost"])
+    for row in (*head, *([f"Can I {topic}?", "Yes.", '["One.", "Two."]', 0.5] for topic in TOPICS)):
         book.active.append(row)
     book.save(tmp_path / "log.xlsx")
     answers = imported(tmp_path / "log.xlsx")
@@ -358,20 +338,15 @@ def test_a_title_above_the_names_of_a_sheet_is_no_name(imported, tmp_path):
 )
 def test_columns_in_other_languages_are_found(names, texts, tmp_path, capsys):
     question, reply, thumbs = texts
-    rows = [
-        dict(
-            zip(
-                names,
-                (f"T-{n:03}", question.format(n), reply.format(n), ("a", "b")[n % 2], thumbs),
-                strict=True,
-            )
-        )
+    cells = [
+        (f"T-{n:03}", question.format(n), reply.format(n), ("a", "b")[n % 2], thumbs)
         for n in range(12)
     ]
+    rows = [dict(zip(names, row, strict=True)) for row in cells]
     answers = stored_as_printed(written(tmp_path / "log.csv", rows), tmp_path / "log.db", capsys)
-    assert (answers[3].query, answers[3].answer) == (question.format(3), reply.format(3))
+    assert (answers[3].query, answers[3].answer) == cells[3][1:3]
     assert {each.query_type for each in answers} == {"a", "b"}
-    assert len(rows_of(open_store(tmp_path / "log.db"), select(FEEDBACK.c.id))) == 12
+    assert row_count(open_store(tmp_path / "log.db"), FEEDBACK) == 12
 
 
 def test_a_file_name_is_no_question_and_a_gold_text_no_answer(tmp_path, capsys):
@@ -379,16 +354,11 @@ def test_a_file_name_is_no_question_and_a_gold_text_no_answer(tmp_path, capsys):
         {"input_file": "prompts.txt", "golden": f"Gold text {n}.", "raw": f"It opens at {n}."}
         for n in range(9)
     ]
-    assert (
-        run(["import", str(written(tmp_path / "log.csv", rows)), "--db", str(tmp_path / "log.db")])
-        == 2
-    )
+    file = written(tmp_path / "log.csv", rows)
+    assert run(["import", str(file), "--db", str(tmp_path / "log.db")]) == 2
     printed = capsys.readouterr().err.splitlines()
-    mapped = {
-        line.split()[0]: line.split()[1]
-        for line in printed
-        if line.startswith("  ") and len(line.split()) > 1
-    }
+    words = [line.split() for line in printed if line.startswith("  ")]
+    mapped = {each[0]: each[1] for each in words if len(each) > 1}
     assert mapped.get("query") == "?"
     assert mapped.get("answer") != "golden"
 
@@ -428,7 +398,11 @@ def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
         if name not in left_out
     }
     rows = [{names[name]: COLUMNS[name](number) for name in names} for number in range(30)]
-    if shape in {"csv", "cp1252"}:
+    end = " Schöne Grüße." if shape == "cp1252" else ""
+    for row in rows:
+        row[names["answer"]] += end
+    table = shape in {"csv", "cp1252"}
+    if table:
         rows = [
             {
                 name: json.dumps(value) if isinstance(value, list) else value
@@ -436,9 +410,7 @@ def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
             }
             for row in rows
         ]
-    if shape == "cp1252":
-        rows = [row | {names["answer"]: f"{row[names['answer']]} Schöne Grüße."} for row in rows]
-    file = written(folder / ("log.csv" if shape in {"csv", "cp1252"} else "log.jsonl"), rows)
+    file = written(folder / ("log.csv" if table else "log.jsonl"), rows)
     if shape == "cp1252":
         file.write_bytes(file.read_text(encoding="utf-8").encode("cp1252"))
     if shape == "wrapped":
@@ -447,7 +419,7 @@ def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
     stored = stored_as_printed(file, shutil.copyfile(sqlite_template, folder / "log.db"), capsys)
     assert len(stored) == 30
     for number, response in enumerate(stored):
-        text = COLUMNS["answer"](number) + (" Schöne Grüße." if shape == "cp1252" else "")
+        text = COLUMNS["answer"](number) + end
         assert (response.query, response.answer) == (COLUMNS["question"](number), text)
         assert response.passages in {None, tuple(COLUMNS["contexts"](number))}
         assert response.generator_model is None
