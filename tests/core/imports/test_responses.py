@@ -16,16 +16,15 @@ from judgeboard.store.responses import content, content_hash, find_contents, key
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, RESPONSE
 from judgeboard.text import as_utc
-from stored_rows import rows_of
+from stored_rows import values_of
+from tool_files import counts
 
 ROW = {"query": "q", "answer": "a"}
 
 
-def test_without_an_id_a_row_gets_its_content_hash_and_equal_rows_are_numbered(reading):
+def test_without_an_id_a_row_gets_its_content_hash_and_equal_rows_are_numbered(several):
     other = {**ROW, "answer": "b"}
-    items = list(
-        reading("\n".join(json.dumps(row) for row in (ROW, other, ROW, ROW, other)).encode())
-    )
+    items = several(ROW, other, ROW, ROW, other)
     first, second = content_hash(items[0]), content_hash(items[1])
     assert [item.external_id for item in items] == [
         first,
@@ -36,36 +35,27 @@ def test_without_an_id_a_row_gets_its_content_hash_and_equal_rows_are_numbered(r
     ]
 
 
-def test_an_id_names_one_answer_in_a_file(reading):
-    rows = [{"id": f"y{n}", **ROW} for n in range(60)]
-    rows += [
-        {"id": "x", **ROW},
-        {"id": "x", **ROW},
-        {"id": 1, **ROW},
-        {"id": "1", **ROW, "answer": "other"},
-    ]
-    items = list(reading("\n".join(map(json.dumps, rows)).encode()))[60:]
+def test_an_id_names_one_answer_in_a_file(several):
+    others = ({"id": f"y{n}", **ROW} for n in range(60))
+    rows = [{"id": id_, **ROW} for id_ in ("x", "x", 1)]
+    items = several(*others, *rows, {"id": "1", **ROW, "answer": "other"})[60:]
     assert [type(item) for item in items] == [Response, Response, Response, Rejected]
-    assert {item.field for item in items if isinstance(item, Rejected)} == {"external_id"}
+    assert items[-1].field == "external_id"
 
 
-def test_a_column_that_repeats_is_no_id(reading):
-    rows = [{"id": n % 3, "query": f"q{n}", "answer": f"a{n}"} for n in range(9)]
-    items = list(reading("\n".join(map(json.dumps, rows)).encode()))
+def test_a_column_that_repeats_is_no_id(several):
+    items = several(*({"id": n % 3, "query": f"q{n}", "answer": f"a{n}"} for n in range(9)))
     assert len({item.external_id for item in items}) == 9
     assert [item.metadata["id"] for item in items[:4]] == [0, 1, 2, 0]
 
 
-def test_one_id_in_two_sources_is_two_ids(reading):
-    rows = [{"source": source, "external_id": "x", **ROW} for source in ("a", "b")]
-    assert all(
-        isinstance(item, Response) for item in reading("\n".join(map(json.dumps, rows)).encode())
-    )
+def test_one_id_in_two_sources_is_two_ids(several):
+    items = several(*({"source": source, "external_id": "x", **ROW} for source in ("a", "b")))
+    assert all(isinstance(item, Response) for item in items)
 
 
-def test_the_id_of_a_rejected_row_stays_free(reading):
-    rows = [{"id": "x", "query": "q"}, {"id": "x", **ROW}]
-    bad, good = reading("\n".join(map(json.dumps, rows)).encode())
+def test_the_id_of_a_rejected_row_stays_free(several):
+    bad, good = several({"id": "x", "query": "q"}, {"id": "x", **ROW})
     assert isinstance(bad, Rejected)
     assert good.external_id == "x"
 
@@ -73,12 +63,8 @@ def test_the_id_of_a_rejected_row_stays_free(reading):
 def test_texts_stay_exactly_as_they_are(one):
     text = "  = \r\n\t<b>ä</b> \u202e😀 "
     response = one({"query": text, "answer": text, "reference": text, "id": " x "})
-    assert (response.query, response.answer, response.reference, response.external_id) == (
-        text,
-        text,
-        text,
-        " x ",
-    )
+    assert {response.query, response.answer, response.reference} == {text}
+    assert response.external_id == " x "
 
 
 @pytest.mark.parametrize(
@@ -121,16 +107,15 @@ def test_an_unknown_kind_of_an_own_export_rejects_the_row(refused):
 
 def test_optional_fields_are_read(one):
     messages = [{"role": "user", "content": "q"}]
-    response = one(
-        {
-            **ROW,
-            "messages": messages,
-            "metadata": '{"a": 1}',
-            "ideal": ["x", "y"],
-            "type": 3,
-            "cost": 1e-7,
-        }
-    )
+    row = {
+        **ROW,
+        "messages": messages,
+        "metadata": '{"a": 1}',
+        "ideal": ["x", "y"],
+        "type": 3,
+        "cost": 1e-7,
+    }
+    response = one(row)
     assert response.messages == tuple(messages)
     assert (response.metadata, response.reference, response.query_type) == ({"a": 1}, "x\ny", "3")
     assert response.generator_cost == 0  # costs are kept in whole millionths
@@ -157,9 +142,8 @@ def test_a_row_without_optional_fields_has_the_defaults(one):
     ],
 )
 def test_passages_are_read(one, context, passages):
-    response = one({"query": "q", "answer": "a", "context": context})
-    assert response.passages == passages
-    assert response.metadata == {}
+    response = one({**ROW, "context": context})
+    assert (response.passages, response.metadata) == (passages, {})
 
 
 def test_of_passage_objects_the_text_is_taken_and_the_rest_is_kept(one):
@@ -168,11 +152,10 @@ def test_of_passage_objects_the_text_is_taken_and_the_rest_is_kept(one):
         {"document": {"content": "p2", "id": 4}, "rank": 2},
         "p3",
     ]
-    response = one({"query": "q", "answer": "a", "context": context})
+    response = one({**ROW, "context": context})
     assert response.passages == ("p1", "p2", "p3")
-    assert response.metadata == {
-        "context_details": [{"score": 0.9}, {"rank": 2, "document": {"id": 4}}, {}]
-    }
+    details = [{"score": 0.9}, {"rank": 2, "document": {"id": 4}}, {}]
+    assert response.metadata == {"context_details": details}
 
 
 @pytest.mark.parametrize(
@@ -180,13 +163,13 @@ def test_of_passage_objects_the_text_is_taken_and_the_rest_is_kept(one):
     [["p", 3], [None], [["p"]], 7, True],
 )
 def test_what_is_no_passage_is_kept_in_metadata(one, context):
-    response = one({"query": "q", "answer": "a", "context": context})
+    response = one({**ROW, "context": context})
     assert (response.passages, response.metadata) == (None, {"context": context})
 
 
 @pytest.mark.parametrize("context", ["", "  ", "nan", "None", "[]", "N/A"])
 def test_a_word_for_nothing_is_no_passage(one, context):
-    assert not one({"query": "q", "answer": "a", "context": context}).passages
+    assert not one({**ROW, "context": context}).passages
 
 
 UP, DOWN = Feedback(FeedbackKind.THUMBS, 1), Feedback(FeedbackKind.THUMBS, 0)
@@ -219,9 +202,8 @@ def stars(value):
     ],
 )
 def test_feedback_is_read(one, column, value, expected):
-    response = one({"query": "q", "answer": "a", column: value})
-    assert response.feedback == (expected,)
-    assert response.metadata == {}
+    response = one({**ROW, column: value})
+    assert (response.feedback, response.metadata) == ((expected,), {})
 
 
 @pytest.mark.parametrize(
@@ -244,7 +226,7 @@ def test_feedback_is_read(one, column, value, expected):
     ],
 )
 def test_what_is_no_feedback_is_kept_in_metadata(one, column, value):
-    response = one({"query": "q", "answer": "a", column: value})
+    response = one({**ROW, column: value})
     assert (response.feedback, response.metadata) == ((), {column: value})
 
 
@@ -253,13 +235,13 @@ def test_what_is_no_feedback_is_kept_in_metadata(one, column, value):
     [("feedback", 1), ("feedback", 0), ("rating", 1), ("rating", 1.0), ("user_feedback", 0)],
 )
 def test_a_bare_one_or_nought_is_left_out_and_its_row_is_read(one, column, value):
-    response = one({"query": "q", "answer": "a", column: value})
+    response = one({**ROW, column: value})
     assert (response.answer, response.feedback, response.metadata) == ("a", (), {})
 
 
 @pytest.mark.parametrize(("scale", "expected"), [("thumbs", UP), ("stars", stars(1))])
 def test_a_bare_one_is_told_by_the_mapping(one, scale, expected):
-    response = one({"query": "q", "answer": "a", "rating": 1}, mapping={"rating": scale})
+    response = one({**ROW, "rating": 1}, mapping={"rating": scale})
     assert response.feedback == (expected,)
 
 
@@ -268,7 +250,7 @@ def test_several_feedbacks_with_user_and_time_are_kept(one):
         {"kind": "thumbs", "value": 0, "user": "u", "at": "2026-03-01"},
         {"stars": 2, "user": None},
     ]
-    response = one({"query": "q", "answer": "a", "feedback": given})
+    response = one({**ROW, "feedback": given})
     assert response.feedback == (
         Feedback(FeedbackKind.THUMBS, 0, "u", as_utc("2026-03-01")),
         stars(2),
@@ -277,32 +259,31 @@ def test_several_feedbacks_with_user_and_time_are_kept(one):
 
 @on_sqlite
 def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_its_other_keys_are_named(
-    store, bring
+    store, bring_answers
 ):
+    first, second = {"id": "r1", **ROW}, {"id": "r2", **ROW}
     ann = {"thumbs": "up", "comment": "fine", "user": "ann", "device": "phone"}
-    row = {"id": "r1", "query": "q", "answer": "a"}
-    bring(row | {"feedback": ann}, row | {"id": "r2"}, kind="responses")
+    bring_answers(first | {"feedback": ann}, second)
     bob = {"thumbs": "down", "comment": "no, wrong", "user": "bob"}
-    later = bring(
-        row | {"feedback": bob},
-        row | {"id": "r2", "feedback": ann | {"comment": "good"}},
-        kind="responses",
+    later = bring_answers(
+        first | {"feedback": bob}, second | {"feedback": ann | {"comment": "good"}}
     )
-    assert (later.new, later.unchanged, later.rejected, later.feedback_added) == (0, 2, 0, 2)
-    assert [each["extra"] for each in rows_of(store, RESPONSE)] == [{}, {}]
-    assert [each["comment"] for each in rows_of(store, FEEDBACK)] == ["fine", "no, wrong", "good"]
+    assert (counts(later), later.feedback_added) == ((0, 2, 0), 2)
+    assert values_of(store, RESPONSE.c.extra) == [{}, {}]
+    assert values_of(store, FEEDBACK.c.comment) == ["fine", "no, wrong", "good"]
     named, *others = later.messages
     assert "feedback.device (1 time)" in named
     assert others == [NO_PASSAGES]
 
 
 @on_sqlite
-def test_rows_without_an_id_keep_theirs_when_a_comment_is_added_to_their_feedback(store, bring):
-    row = {"query": "q", "answer": "a", "feedback": {"thumbs": "down"}}
-    bring(row, row, kind="responses")
-    commented = row | {"feedback": {"thumbs": "down", "comment": "wrong"}}
-    again = bring(commented, row, kind="responses")
-    assert (again.new, again.unchanged, again.rejected) == (0, 2, 0)
+def test_rows_without_an_id_keep_theirs_when_a_comment_is_added_to_their_feedback(
+    store, bring_answers
+):
+    row = {**ROW, "feedback": {"thumbs": "down"}}
+    bring_answers(row, row)
+    commented = {**ROW, "feedback": {"thumbs": "down", "comment": "wrong"}}
+    assert counts(bring_answers(commented, row)) == (0, 2, 0)
 
 
 WHOLE = Response(
@@ -321,29 +302,28 @@ WHOLE = Response(
 )
 BARE = Response("log", "2", "why?", "because")
 OTHERS = {
-    "query": ("query", "how?"),
-    "answer": ("answer", "so"),
-    "context": ("passages", None),
-    "query_type": ("query_type", "chat"),
-    "generator_model": ("generator_model", None),
-    "generator_cost": ("generator_cost", 0.2),
-    "messages": ("messages", None),
-    "reference": ("reference", None),
-    "asked_at": ("asked_at", None),
-    "metadata": ("metadata", {}),
-    "kind": ("kind", ResponseKind.CONTROL),
+    "query": "how?",
+    "answer": "so",
+    "passages": None,
+    "query_type": "chat",
+    "generator_model": None,
+    "generator_cost": 0.2,
+    "messages": None,
+    "reference": None,
+    "asked_at": None,
+    "metadata": {},
+    "kind": ResponseKind.CONTROL,
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_each_field_is_named_as_a_column_is_mapped_to_it(name):
-    field, value = OTHERS[name]
-    assert differing(replace(WHOLE, **{field: value}), WHOLE) == [name]
+@pytest.mark.parametrize("field", OTHERS)
+def test_each_field_is_named_as_a_column_is_mapped_to_it(field):
+    name = {"passages": "context"}.get(field, field)
+    assert differing(replace(WHOLE, **{field: OTHERS[field]}), WHOLE) == [name]
 
 
 def test_no_field_of_the_content_is_left_out():
-    every = dict(OTHERS.values())
-    assert len(differing(replace(WHOLE, **every), WHOLE)) == len(content(WHOLE)) == len(OTHERS)
+    assert len(differing(replace(WHOLE, **OTHERS), WHOLE)) == len(content(WHOLE)) == len(OTHERS)
 
 
 @on_sqlite
