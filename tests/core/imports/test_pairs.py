@@ -1,8 +1,10 @@
 """A row becomes a pair with verdicts and preferences, or a judge's verdict in one order."""
 
+from functools import partial
+
 import pytest
 
-from judgeboard.domain import AspectPreference, Preference, Shown, Status
+from judgeboard.domain import AspectPreference, Pair, Preference, Shown, Status
 from judgeboard.imports.recorded import RecordedJudge
 
 A, B, TIE = Preference
@@ -10,11 +12,19 @@ AB, BA = Shown
 ROW = {"id": "p", "question": "which?", "answer_a": "left", "answer_b": ""}
 
 
-def pair(one, **more):
-    return one({**ROW, **more}, kind="pairs")
+@pytest.fixture
+def pairs(one):
+    """Return ``pairs(row)``: what becomes of a row of pairs."""
+    return partial(one, kind="pairs")
 
 
-def test_a_pair_by_the_names_that_files_have(one):
+@pytest.fixture
+def pair(pairs):
+    """Return ``pair(column=…)``: what becomes of the usual row with these columns."""
+    return lambda **more: pairs({**ROW, **more})
+
+
+def test_a_pair_by_the_names_that_files_have(pair):
     row = {
         "subset": "math",
         "choices": ["x", "y"],
@@ -23,25 +33,20 @@ def test_a_pair_by_the_names_that_files_have(one):
         "gold": "tie",
         "ideal": "x",
     }
-    got = pair(one, response_a="r1", note="kept", **row).pair
-    assert (got.source, got.external_id, got.question, got.answer_a, got.answer_b) == (
+    assert pair(response_a="r1", note="kept", **row).pair == Pair(
         "default",
         "p",
         "which?",
         "left",
         "",
-    )
-    assert (got.query_type, got.options, got.model_a, got.model_b) == (
-        "math",
-        ("x", "y"),
-        "m1",
-        "m2",
-    )
-    assert (got.gold, got.reference, got.response_a, got.metadata) == (
-        TIE,
-        "x",
-        "r1",
-        {"note": "kept"},
+        query_type="math",
+        options=("x", "y"),
+        model_a="m1",
+        model_b="m2",
+        gold=TIE,
+        reference="x",
+        response_a="r1",
+        metadata={"note": "kept"},
     )
 
 
@@ -49,42 +54,38 @@ def test_a_pair_by_the_names_that_files_have(one):
     ("word", "meant"),
     [("A", A), ("b", B), ("n", TIE), ("Tie", TIE), (" a ", A), ({"s": "n"}, None)],
 )
-def test_verdicts_speak_of_the_stored_answers_by_aspect(one, word, meant):
-    got = pair(
-        one, judge="j", verdict_order_ab=word, verdict_order_ba={"depth": "b", "style": None}
-    )
+def test_verdicts_speak_of_the_stored_answers_by_aspect(pair, word, meant):
+    got = pair(judge="j", verdict_order_ab=word, verdict_order_ba={"depth": "b", "style": None})
     assert got.verdicts == {AB: {"overall": meant} if meant else {"s": TIE}, BA: {"depth": B}}
 
 
-def test_an_order_without_a_verdict_is_none(one):
-    got = pair(
-        one, judge="j", verdict_order_ab=None, verdict_order_ba="A", raw_ab="hm", raw_ba="[[A]]"
-    )
+def test_an_order_without_a_verdict_is_none(pair):
+    got = pair(judge="j", verdict_order_ab=None, verdict_order_ba="A", raw_ab="hm", raw_ba="[[A]]")
     assert (got.verdicts, got.raws) == ({BA: {"overall": A}}, {AB: "hm", BA: "[[A]]"})
 
 
 @pytest.mark.parametrize(
     ("raw", "kept"), [("x", {AB: "x", BA: "x"}), ({"ba": 1}, {BA: "1"}), ({"c": 1}, None)]
 )
-def test_the_raw_text_may_be_given_by_order(one, raw, kept):
-    assert pair(one, judge="j", verdict_ab="a", raw=raw).raws == (
+def test_the_raw_text_may_be_given_by_order(pair, raw, kept):
+    assert pair(judge="j", verdict_ab="a", raw=raw).raws == (
         kept or dict.fromkeys(Shown, '{"c": 1}')
     )
 
 
-def test_a_letter_of_people_is_the_gold_unless_a_gold_is_given(one):
-    assert pair(one, human="A").pair.gold is A
-    assert pair(one, human="A", gold="B").pair.gold is B
+def test_a_letter_of_people_is_the_gold_unless_a_gold_is_given(pair):
+    assert pair(human="A").pair.gold is A
+    assert pair(human="A", gold="B").pair.gold is B
 
 
-def test_a_list_is_what_people_said(one):
+def test_a_list_is_what_people_said(pair):
     human = [
         {"annotator": "ada", "shown": "ba", "depth": "a", "style": "n", "note": "so"},
         {"annotator": "bo", "overall": 1, "depth": None, "preference": "B"},
         {"annotator": "cy", "scale": "-3..3", "depth": -3},
         {"annotator": "silent", "depth": None},
     ]
-    ada, bo, cy = pair(one, human=human).people
+    ada, bo, cy = pair(human=human).people
     assert (ada.annotator, ada.shown, ada.grade.note) == ("ada", BA, "so")
     assert ada.aspects == {"depth": AspectPreference(A), "style": AspectPreference(TIE)}
     assert bo.aspects == {"overall": AspectPreference(B, 1, "-2..2")}
@@ -138,19 +139,19 @@ def test_what_is_no_pair_is_rejected_with_its_field(refused, part, field):
         ("-1 -1", None),
     ],
 )
-def test_words_names_of_models_and_scores_are_verdicts(one, word, meant):
+def test_words_names_of_models_and_scores_are_verdicts(pair, word, meant):
     row = {"judge": "j", "model_a": "gpt-4", "model_b": "vicuna-13b", "verdict_ab": word}
-    assert pair(one, **row).verdicts == ({AB: {"overall": meant}} if meant else {})
+    assert pair(**row).verdicts == ({AB: {"overall": meant}} if meant else {})
 
 
-def test_the_winner_is_of_the_annotator_else_of_the_judge_else_gold(one):
-    assert pair(one, winner="model_b").pair.gold is B
-    assert pair(one, winner="model_b", judge="gpt-4").verdicts == {AB: {"overall": B}}
-    (ada,) = pair(one, winner="model_b", judge="gpt-4", annotator="ada").people
+def test_the_winner_is_of_the_annotator_else_of_the_judge_else_gold(pair):
+    assert pair(winner="model_b").pair.gold is B
+    assert pair(winner="model_b", judge="gpt-4").verdicts == {AB: {"overall": B}}
+    (ada,) = pair(winner="model_b", judge="gpt-4", annotator="ada").people
     assert (ada.annotator, ada.aspects) == ("ada", {"overall": AspectPreference(B)})
-    assert pair(one, judge="j", score_a=3, score_b=2.5).verdicts == {AB: {"overall": A}}
-    assert pair(one, judge="j", score_a=-1, score_b=-1).verdicts == {}
-    assert pair(one, winner="B", score_a=3, score_b=2.5).pair.gold is B
+    assert pair(judge="j", score_a=3, score_b=2.5).verdicts == {AB: {"overall": A}}
+    assert pair(judge="j", score_a=-1, score_b=-1).verdicts == {}
+    assert pair(winner="B", score_a=3, score_b=2.5).pair.gold is B
 
 
 def test_the_winner_may_be_marked_in_one_of_three_columns_and_answers_may_be_called_responses(
@@ -164,20 +165,20 @@ def test_the_winner_may_be_marked_in_one_of_three_columns_and_answers_may_be_cal
     assert (none.field, "must be 1" in none.reason) == ("winner_a", True)
 
 
-def test_columns_of_a_judge_or_a_person_are_kept_with_a_pair_that_has_none(one):
+def test_columns_of_a_judge_or_a_person_are_kept_with_a_pair_that_has_none(pair):
     scores = {"score_a": 3, "rating_2": 1, "score_b": 1, "scale": "1-5"}
-    assert pair(one, **scores).pair.metadata == scores
-    assert pair(one, gold="A", winner="model_b").pair.metadata == {"winner": "model_b"}
+    assert pair(**scores).pair.metadata == scores
+    assert pair(gold="A", winner="model_b").pair.metadata == {"winner": "model_b"}
     people = [{"annotator": "ada", "preference": "a"}]
-    assert pair(one, human=people, annotator="batch 1").pair.metadata == {"annotator": "batch 1"}
-    assert pair(one, judge="j", **scores).pair.metadata == {
+    assert pair(human=people, annotator="batch 1").pair.metadata == {"annotator": "batch 1"}
+    assert pair(judge="j", **scores).pair.metadata == {
         "rating_2": 1
     }  # another judge's row has other scores
-    assert pair(one, annotator="ada", winner=3, scale="-3..3").pair.metadata == {}
+    assert pair(annotator="ada", winner=3, scale="-3..3").pair.metadata == {}
 
 
-def test_first_is_ambiguous_where_b_was_shown_first(one, refused):
-    assert pair(one, judge="j", verdict_order_ab="first").verdicts == {AB: {"overall": A}}
+def test_first_is_ambiguous_where_b_was_shown_first(pair, refused):
+    assert pair(judge="j", verdict_order_ab="first").verdicts == {AB: {"overall": A}}
     field, reason = refused({**ROW, "judge": "j", "verdict_order_ba": "first"}, kind="pairs")
     assert (field, "--map-value verdict_order_ba:first=B" in reason) == ("verdict_order_ba", True)
     person = {"annotator": "ada", "preference": "Left", "shown": "ba"}
@@ -185,93 +186,88 @@ def test_first_is_ambiguous_where_b_was_shown_first(one, refused):
     assert refused({**COMPARISON, "verdict": "second"}, kind="comparisons")[0] == "verdict"
 
 
-def test_each_person_may_have_a_column(one):
+def test_each_person_may_have_a_column(pairs):
     options = {
         "mapping": {"annotator1": "human.ada", "annotator2": "human.bo", "annotator3": "human.cy"},
         "values": {"human": {"1": "A", "2": "B", "0": "tie"}},
     }
-    people = one(
-        {**ROW, "annotator1": 1, "annotator2": 0, "annotator3": None}, kind="pairs", **options
-    ).people
+    people = pairs({**ROW, "annotator1": 1, "annotator2": 0, "annotator3": None}, **options).people
     assert [(each.annotator, each.aspects) for each in people] == [
         ("ada", {"overall": AspectPreference(A)}),
         ("bo", {"overall": AspectPreference(TIE)}),
     ]
 
 
-def test_a_number_needs_a_meaning_or_a_scale(one, refused):
+def test_a_number_needs_a_meaning_or_a_scale(pairs, pair, refused):
     field, reason = refused({**ROW, "annotator": "ada", "winner": 1}, kind="pairs")
     assert (field, "--map-value winner:1=A" in reason) == ("winner", True)
     word = "the first; it is short"
     _, reason = refused({**ROW, "preference": word}, kind="pairs")
     assert f"--map-value 'winner:{word[:20]}=A'" in reason
     assert "--map COLUMN=extra" in reason
-    kept = one(
-        {**ROW, "preference": "the first"}, kind="pairs", mapping={"preference": "extra"}
-    ).pair
+    kept = pairs({**ROW, "preference": "the first"}, mapping={"preference": "extra"}).pair
     assert (kept.gold, kept.metadata) == (None, {"preference": "the first"})
-    assert pair(one, winner=" ").pair.gold is None
-    (ada,) = pair(one, annotator="ada", winner=-3, scale="-3..3").people
+    assert pair(winner=" ").pair.gold is None
+    (ada,) = pair(annotator="ada", winner=-3, scale="-3..3").people
     assert ada.aspects == {"overall": AspectPreference(None, -3, "-3..3")}
 
 
-def test_the_id_of_a_question_is_not_the_id_of_its_pairs(one):
+def test_the_id_of_a_question_is_not_the_id_of_its_pairs(pairs):
     row = {name: value for name, value in ROW.items() if name != "id"}
-    ids = [
-        one(
-            {**row, "question_id": 81, "model_a": "x", "model_b": model, "turn": turn}, kind="pairs"
-        ).pair.external_id
+
+    def id_of(**more):
+        return pairs({**row, **more}).pair.external_id
+
+    first, again, *others = (
+        id_of(question_id=81, model_a="x", model_b=model, turn=turn)
         for model, turn in (("y", 1), ("y", 1), ("y", 2), ("z", 1))
-    ]
-    assert ids[0] == ids[1]
-    assert len(set(ids)) == 3
-    assert ids[0].startswith("81-")
-    assert (
-        one(row, kind="pairs").pair.external_id == one(row, kind="pairs").pair.external_id != ids[0]
     )
-    assert one({**row, "question_id": 81}, kind="pairs").pair.external_id == "81"
+    assert first == again
+    assert len({first, *others}) == 3
+    assert first.startswith("81-")
+    assert id_of() == id_of() != first
+    assert id_of(question_id=81) == "81"
 
 
 COMPARISON = {"pair_id": "p", "judge": "j", "order": "BA"}
 
 
-def said(one, **more):
-    return one({**COMPARISON, **more}, kind="comparisons")
+@pytest.fixture
+def said(one):
+    """Return ``said(column=…)``: what becomes of a judge's verdict with these columns."""
+    return lambda **more: one({**COMPARISON, **more}, kind="comparisons").comparison
 
 
 def test_a_verdict_in_one_order(one):
-    got = said(
-        one,
-        verdict="n",
-        raw={"x": 1},
-        reasoning="why",
-        reference="42",
-        condition="reference",
-        ask=2,
-    )
+    row = {
+        **COMPARISON,
+        "verdict": "n",
+        "raw": {"x": 1},
+        "reasoning": "why",
+        "reference": "42",
+        "condition": "reference",
+        "ask": 2,
+    }
+    got = one(row, kind="comparisons")
     comparison = got.comparison
-    assert (got.pair_id, got.judge, comparison.shown, comparison.preferences) == (
-        "p",
-        RecordedJudge("j"),
-        Shown.BA,
-        {"overall": Preference.TIE},
-    )
     record = comparison.record
+    assert (got.pair_id, got.judge) == ("p", RecordedJudge("j"))
+    assert (comparison.shown, comparison.preferences) == (BA, {"overall": TIE})
     assert (record.status, record.raw, comparison.reasoning) == (Status.OK, '{"x": 1}', "why")
     assert (comparison.condition, comparison.reference, comparison.ask) == ("reference", "42", 2)
 
 
-def test_a_verdict_on_an_aspect(one):
-    assert said(one, verdict="A", aspect="depth").comparison.preferences == {"depth": Preference.A}
-    assert said(one, verdict={"depth": "a"}).comparison.preferences == {"depth": Preference.A}
+def test_a_verdict_on_an_aspect(said):
+    assert said(verdict="A", aspect="depth").preferences == {"depth": A}
+    assert said(verdict={"depth": "a"}).preferences == {"depth": A}
 
 
 @pytest.mark.parametrize(
     ("given", "status"),
     [({}, "unparsable"), ({"verdict": None}, "unparsable"), ({"status": "refused"}, "refused")],
 )
-def test_none_is_asked_and_unusable(one, given, status):
-    got = said(one, raw="I cannot", **given).comparison
+def test_none_is_asked_and_unusable(said, given, status):
+    got = said(raw="I cannot", **given)
     assert (got.record.status, got.preferences, got.record.raw) == (status, {}, "I cannot")
 
 
@@ -294,7 +290,7 @@ def test_what_is_no_comparison_is_rejected_with_its_field(refused, part, field):
     assert refused({**COMPARISON, **part}, kind="comparisons")[0] == field
 
 
-def test_the_chosen_answer_is_a_and_gold(one):
+def test_the_chosen_answer_is_a_and_gold(pairs):
     row = {
         "prompt": "which?",
         "chosen": "x",
@@ -302,7 +298,7 @@ def test_the_chosen_answer_is_a_and_gold(one):
         "chosen_model": "m",
         "rejected_model": "n",
     }
-    got = one(row, kind="pairs").pair
+    got = pairs(row).pair
     assert (got.answer_a, got.answer_b, got.model_a, got.model_b, got.gold) == (
         "x",
         "y",
@@ -310,14 +306,11 @@ def test_the_chosen_answer_is_a_and_gold(one):
         "n",
         A,
     )
-    assert (
-        one({"prompt": "which?", "response1": "x", "response_2": "y"}, kind="pairs").pair.gold
-        is None
-    )
+    assert pairs({"prompt": "which?", "response1": "x", "response_2": "y"}).pair.gold is None
     row = {
         "prompt": "which?",
         "chosen": [{"content": "which?"}, {"content": "x"}],
         "rejected": [{}, {"content": "y"}],
     }
     mapping = {"chosen.1.content": "answer_a", "rejected.1.content": "answer_b"}
-    assert one(row, kind="pairs", mapping=mapping).pair.gold is A
+    assert pairs(row, mapping=mapping).pair.gold is A
