@@ -28,13 +28,15 @@ ROWS = [
     for number in range(5000)
 ]
 
+PACKED = gzip.compress(b"".join(ROWS))
+
 
 @pytest.mark.parametrize(
     "packed",
     [
-        gzip.compress(b"".join(ROWS)),
+        PACKED,
         gzip.compress(b"".join(ROWS[:10])) + gzip.compress(b"".join(ROWS[10:])),
-        gzip.compress(b"".join(ROWS)) + bytes(512),
+        PACKED + bytes(512),
     ],
     ids=["one member", "two members", "padded"],
 )
@@ -48,11 +50,9 @@ def test_a_gzipped_file_is_known_by_its_content(tmp_path, packed):
 
 @pytest.mark.parametrize("cut", [0.3, 0.9, 0.999])
 def test_a_truncated_gzip_gives_the_rows_before_and_says_where_it_ended(reading, cut):
-    packed = gzip.compress(b"".join(ROWS))
-    file = reading(packed[: int(len(packed) * cut)])
+    file = reading(PACKED[: int(len(PACKED) * cut)])
     *rows, last = file
     assert 0 < len(rows) < 5000
-    assert all(isinstance(row, Response) for row in rows)
     assert [row.external_id for row in rows] == [str(number) for number in range(len(rows))]
     assert isinstance(last, Rejected)
     assert last.reason == file.unreadable
@@ -60,7 +60,7 @@ def test_a_truncated_gzip_gives_the_rows_before_and_says_where_it_ended(reading,
 
 
 def test_damaged_gzip_data_are_said(reading):
-    packed = bytearray(gzip.compress(b"".join(ROWS)))
+    packed = bytearray(PACKED)
     middle = len(packed) // 2
     packed[middle : middle + 100] = b"\xff" * 100
     *rows, last = reading(bytes(packed))
@@ -72,6 +72,9 @@ def test_a_dash_is_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(ROWS[0]))))
     (response,) = read_records("-")
     assert response.external_id == "0"
+
+
+ANY_BYTES = bytes(range(256)) * 10
 
 
 @pytest.mark.parametrize(
@@ -92,9 +95,9 @@ def test_a_dash_is_standard_input(monkeypatch):
         ("log.csv", b"PAR1" + bytes(range(1, 256)) * 10, "not a whole Parquet file"),
         ("log.txt", b"just a sentence", "rename it to .jsonl"),
         ("log.csv", b"query,answer\rq,a\r", "not CSV"),
-        ("log.csv", bytes(range(256)) * 10, "bytes that are not text"),
-        ("log.jsonl", bytes(range(256)) * 10, "bytes that are not text"),
-        ("log.jsonl.gz", bytes(range(256)) * 10, "is not gzip, but its name ends with .gz"),
+        ("log.csv", ANY_BYTES, "bytes that are not text"),
+        ("log.jsonl", ANY_BYTES, "bytes that are not text"),
+        ("log.jsonl.gz", ANY_BYTES, "is not gzip, but its name ends with .gz"),
         ("log.jsonl", "{}".encode("utf-16-le"), "UTF-16"),
         ("log.csv", b"query,answer,query\nq,a,r\n", "two columns named 'query'"),
     ],
@@ -153,17 +156,22 @@ def test_a_closed_standard_input_is_said(monkeypatch):
 COLUMNS = [Column("id", ColumnType.INTEGER), Column("text")]
 
 
-def rows(count, *, fail_at=None):
-    for number in range(count):
-        if number == fail_at:
-            raise RuntimeError("the database went away")
-        yield {"id": number, "text": f"t{number}"}
+def write(count, target, format_name="jsonl", *, fail_at=None):
+    """Write rows; the one with the number ``fail_at`` fails."""
+
+    def rows():
+        for number in range(count):
+            if number == fail_at:
+                raise RuntimeError("the database went away")
+            yield {"id": number, "text": f"t{number}"}
+
+    return write_rows(rows(), COLUMNS, target, format_name)
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_file_is_written_and_nothing_is_left_beside_it(tmp_path, name):
     path = tmp_path / f"out.{name}"
-    assert write_rows(rows(5000), COLUMNS, path, name) == 5000
+    assert write(5000, path, name) == 5000
     assert [one.name for one in tmp_path.iterdir()] == [f"out.{name}"]
 
 
@@ -172,7 +180,7 @@ def test_a_failure_in_the_middle_leaves_the_old_file(tmp_path, name):
     path = tmp_path / f"out.{name}"
     path.write_bytes(b"old")
     with pytest.raises(RuntimeError, match="went away"):
-        write_rows(rows(5000, fail_at=3000), COLUMNS, path, name)
+        write(5000, path, name, fail_at=3000)
     assert path.read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -180,7 +188,7 @@ def test_a_failure_in_the_middle_leaves_the_old_file(tmp_path, name):
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_stream_stays_open(name):
     stream = io.BytesIO()
-    assert write_rows(rows(3), COLUMNS, stream, name) == 3
+    assert write(3, stream, name) == 3
     assert stream.getvalue()
 
 
@@ -192,15 +200,15 @@ def test_missing_keys_are_null(tmp_path):
 
 def test_an_empty_table_still_declares_its_columns(tmp_path):
     path = tmp_path / "out.parquet"
-    assert write_rows([], COLUMNS, path, "parquet") == 0
+    assert write(0, path, "parquet") == 0
     assert parquet.read_schema(path).names == ["id", "text"]
 
 
 def test_a_wrong_format_or_place_is_said_in_one_line(tmp_path):
     with pytest.raises(BadInput, match=r"jsonl, .*parquet"):
-        write_rows([], COLUMNS, tmp_path / "x", "xlsx")
+        write(0, tmp_path / "x", "xlsx")
     with pytest.raises(BadInput, match="cannot be written"):
-        write_rows([], COLUMNS, tmp_path / "missing" / "x.csv", "csv")
+        write(0, tmp_path / "missing" / "x.csv", "csv")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -208,8 +216,8 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path, name):
     pipe, plain = tmp_path / "pipe", tmp_path / "plain"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
-    assert write_rows(rows(3), COLUMNS, pipe, name) == 3
-    write_rows(rows(3), COLUMNS, plain, name)
+    assert write(3, pipe, name) == 3
+    write(3, plain, name)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert os.read(reader, 65_536) == plain.read_bytes()
     os.close(reader)
@@ -238,9 +246,9 @@ def test_a_link_stays_and_the_file_that_it_names_is_written_whole(tmp_path, ther
     if there:
         named.write_bytes(b"old")
         with pytest.raises(RuntimeError, match="went away"):
-            write_rows(rows(9, fail_at=5), COLUMNS, link, "jsonl")
+            write(9, link, fail_at=5)
         assert named.read_bytes() == b"old"
-    write_rows(rows(3), COLUMNS, link, "jsonl")
+    write(3, link)
     assert link.readlink() == named
     assert len(named.read_text("utf-8").splitlines()) == 3
     assert [one.name for one in folder.iterdir()] == ["named.jsonl"]
@@ -250,7 +258,7 @@ def test_a_link_that_leads_nowhere_is_said_in_one_line(tmp_path):
     ring = tmp_path / "ring"
     ring.symlink_to(ring)
     with pytest.raises(BadInput, match=str(ring)):
-        write_rows(rows(1), COLUMNS, ring, "jsonl")
+        write(1, ring)
 
 
 def test_a_database_is_never_written_over(tmp_path):
@@ -259,21 +267,17 @@ def test_a_database_is_never_written_over(tmp_path):
         connection.execute("CREATE TABLE kept (id INTEGER)")
     before = database.read_bytes()
     with pytest.raises(BadInput, match=r"judgeboard\.db"):
-        write_rows(rows(1), COLUMNS, database, "jsonl")
+        write(1, database)
     assert database.read_bytes() == before
 
 
-def _parquet():
-    stream = io.BytesIO()
-    parquet.write_table(pa.table({"query": ["q"] * 3, "answer": ["a"] * 3}), stream)
-    return stream.getvalue()
-
-
+PARQUET = io.BytesIO()
+parquet.write_table(pa.table({"query": ["q"] * 3, "answer": ["a"] * 3}), PARQUET)
 GOOD = {
     "jsonl": b'{"query": "q", "answer": "a", "feedback": {"stars": 4}}\n' * 3,
     "json": b'{"meta": [1], "data": [{"query": "q", "answer": "a"}, {"query": "q\\"", "answer": "b"}]}',
     "csv": b'query,answer,metadata\nq,"a\nb","{""a"": 1}"\nq,b,\n',
-    "parquet": _parquet(),
+    "parquet": PARQUET.getvalue(),
 }
 
 
@@ -320,14 +324,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )
-FEEDBACK = st.builds(
-    Feedback,
-    st.just(FeedbackKind.THUMBS),
-    st.sampled_from([0, 1]),
-    st.none() | TEXT,
-    st.none() | MOMENT,
-) | st.builds(
-    Feedback, st.just(FeedbackKind.STARS), st.floats(1, 5), st.none() | TEXT, st.none() | MOMENT
+OPTIONAL_TEXT, OPTIONAL_MOMENT = st.none() | TEXT, st.none() | MOMENT
+SCORES = {FeedbackKind.THUMBS: st.sampled_from([0, 1]), FeedbackKind.STARS: st.floats(1, 5)}
+FEEDBACK = st.one_of(
+    st.builds(Feedback, st.just(kind), score, OPTIONAL_TEXT, OPTIONAL_MOMENT)
+    for kind, score in SCORES.items()
 )
 RESPONSE = st.builds(
     Response,
@@ -341,8 +342,8 @@ RESPONSE = st.builds(
     generator_cost=st.none() | st.integers(0, 10**9).map(lambda millionths: millionths / 1_000_000),
     messages=st.none()
     | st.lists(st.fixed_dictionaries({"role": TEXT, "content": JSON}), max_size=2).map(tuple),
-    reference=st.none() | TEXT,
-    asked_at=st.none() | MOMENT,
+    reference=OPTIONAL_TEXT,
+    asked_at=OPTIONAL_MOMENT,
     metadata=st.dictionaries(TEXT, JSON, max_size=3),
     kind=st.sampled_from(ResponseKind),
     feedback=st.lists(FEEDBACK, max_size=2).map(tuple),
@@ -358,10 +359,8 @@ RESPONSE = st.builds(
 )
 def test_an_export_of_responses_imports_as_the_same_responses(format_name, responses):
     stream = io.BytesIO()
-    count = write_rows(
-        (response_row(one) for one in responses), RESPONSE_COLUMNS, stream, format_name
-    )
-    assert count == len(responses)
+    written = map(response_row, responses)
+    assert write_rows(written, RESPONSE_COLUMNS, stream, format_name) == len(responses)
     if not responses:
         return
     stream.seek(0)

@@ -17,24 +17,26 @@ JSON = st.recursive(
 )
 
 
+def array_of(*elements):
+    return b"[" + b",".join(elements) + b"]"
+
+
+TWO = array_of(GOOD, GOOD)
+
+
 @pytest.mark.parametrize(
     "text",
     [
         b"[" + GOOD + b", " + GOOD + b"]",
         b"\xef\xbb\xbf \n[\n" + GOOD + b"\n,\n" + GOOD + b",\n]\n",
-        b'{"data": [' + GOOD + b"," + GOOD + b"]}",
-        b'{"version": 1, "meta": {"rows": [1]}, "rows" : ['
-        + GOOD
-        + b","
-        + GOOD
-        + b'], "more": [{"a": 1}]}',
+        b'{"data": ' + TWO + b"}",
+        b'{"version": 1, "meta": {"rows": [1]}, "rows" : ' + TWO + b', "more": [{"a": 1}]}',
         GOOD + b"\n" + GOOD,
-        json.dumps({"query": "q", "answer": "a"}, indent=2).encode() * 2,
+        json.dumps(json.loads(GOOD), indent=2).encode() * 2,
     ],
 )
 def test_two_rows_come_in_from_every_shape_of_file(reading, text):
-    items = list(reading(text, "log.json"))
-    assert [item.answer for item in items] == ["a", "a"]
+    assert [item.answer for item in reading(text, "log.json")] == ["a", "a"]
 
 
 @pytest.mark.parametrize(
@@ -47,25 +49,22 @@ def test_two_rows_come_in_from_every_shape_of_file(reading, text):
     ],
 )
 def test_a_bad_element_is_rejected_and_its_neighbours_come_in(reading, element, reason):
-    before, bad, after = reading(b"[" + GOOD + b"," + element + b"," + GOOD + b"]", "log.json")
-    assert isinstance(bad, Rejected)
-    assert bad.line == 2
-    assert reason in bad.reason
+    before, bad, after = reading(array_of(GOOD, element, GOOD), "log.json")
+    assert (bad.line, reason in bad.reason) == (2, True)
     assert (before.answer, after.answer) == ("a", "a")
 
 
 @pytest.mark.parametrize("end", [b"", b",", b',{"que', b',{"query": "q", "answer": "a\\'])
 def test_a_file_that_breaks_off_gives_the_rows_before_and_says_so(reading, end):
-    file = reading(b"[" + GOOD + b"," + GOOD + end, "log.json")
+    file = reading(TWO[:-1] + end, "log.json")
     items = list(file)
     assert [type(item) for item in items] == [Response, Response, Rejected]
-    assert file.unreadable is not None
     assert "row 2: " in file.unreadable
     assert items[-1].reason == file.unreadable
 
 
 def test_text_after_the_array_that_is_no_row_is_said(reading):
-    items = list(reading(b"[" + GOOD + b"]]", "log.json"))
+    items = reading(array_of(GOOD) + b"]", "log.json")
     assert [type(item) for item in items] == [Response, Rejected]
 
 
@@ -78,7 +77,7 @@ def test_any_array_is_cut_into_its_elements_wherever_the_pieces_end(values, size
 
 
 def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter(reading):
-    items = list(reading(b"\xef\xbb\xbf" + GOOD + b"\r\n\n  \t\n" + GOOD))
+    items = reading(b"\xef\xbb\xbf" + GOOD + b"\r\n\n  \t\n" + GOOD)
     assert [item.answer for item in items] == ["a", "a"]
 
 
@@ -117,9 +116,7 @@ def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter
 )
 def test_a_bad_line_is_rejected_and_the_good_ones_around_it_come_in(reading, line, field, reason):
     before, bad, after = reading(b"\n".join([GOOD, line, GOOD]))
-    assert isinstance(bad, Rejected)
-    assert (bad.line, bad.field) == (2, field)
-    assert reason in bad.reason
+    assert (bad.line, bad.field, reason in bad.reason) == (2, field, True)
     assert "\n" not in bad.reason
     assert (before.answer, after.answer) == ("a", "a")
 
@@ -132,18 +129,11 @@ def test_a_line_that_is_not_json_is_kept_as_its_text(reading):
 
 @pytest.mark.parametrize("encoding", ["cp1252", "cp1250", "utf-16", "mac_roman"])
 def test_other_encodings_are_read(reading, encoding):
-    rows = [
-        {
-            "query": f"Wie spät ist es, Nr. {n}?",
-            "answer": "Viertel nach fünf, schönen Tag! Grüße, ß.",
-        }
-        for n in range(9)
-    ]
+    answer = "Viertel nach fünf, schönen Tag! Grüße, ß."
+    rows = [{"query": f"Wie spät ist es, Nr. {n}?", "answer": answer} for n in range(9)]
     text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     records = reading(text.encode(encoding))
-    assert [(each.query, each.answer) for each in records] == [
-        (row["query"], row["answer"]) for row in rows
-    ]
+    assert [{"query": each.query, "answer": each.answer} for each in records] == rows
     assert records.encoding is not None
 
 
