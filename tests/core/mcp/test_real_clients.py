@@ -25,6 +25,19 @@ MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 ACCEPT = {"accept": "application/json, text/event-stream"}
 
 
+def key(store, name, *scopes, **options):
+    return create_key(store, name, scopes=scopes, by="test", **options)
+
+
+def headers_of(token):
+    return ACCEPT | {"authorization": f"Bearer {token}"}
+
+
+def status(http, headers=ACCEPT, url="/mcp", **message):
+    """Send a message, and return the status of the reply."""
+    return http.post(url, json=MESSAGE | message, headers=headers).status_code
+
+
 @pytest.fixture
 def database(sqlite_store):
     queue_case(sqlite_store).flagged(0.1, 0.2, 0.9)
@@ -33,8 +46,9 @@ def database(sqlite_store):
 
 def test_an_agent_reads_and_drafts_over_stdio(database, sqlite_store, tmp_path):
     async def use(client):
-        assert {each.name for each in (await client.list_tools()).tools} == {*TOOLS}
-        for tool in (await client.list_tools()).tools:
+        listed = (await client.list_tools()).tools
+        assert {each.name for each in listed} == {*TOOLS}
+        for tool in listed:
             assert "Example: {" in (tool.description or "")
             assert tool.annotations.read_only_hint is (TOOLS[tool.name].scope == "read")
             assert tool.input_schema["additionalProperties"] is False
@@ -91,85 +105,64 @@ def test_a_killed_process_leaves_whole_drafts(database, tmp_path):
 
 
 def test_an_agent_uses_the_server_over_http_with_the_rights_of_its_key(database, sqlite_store):
-    tokens = {
-        name: create_key(sqlite_store, name, scopes=scopes, by="test", **options)
-        for name, scopes, options in (
-            ("reader", ("read",), {}),
-            ("drafter", ("read", "draft"), {}),
-            ("sender", ("ingest", "review"), {}),
-            ("other", ("read", "draft"), {"source": "shop"}),
-        )
-    }
+    reader = key(sqlite_store, "reader", "read")
+    drafter = key(sqlite_store, "drafter", "read", "draft")
+    sender = key(sqlite_store, "sender", "ingest", "review")
+    other = key(sqlite_store, "other", "read", "draft", source="shop")
 
     async def read(client):
         async with anyio.create_task_group() as group:  # more than are answered at a time
             for _ in range(10):
                 group.start_soon(client.call_tool, "read_stats", {})
         found = await client.call_tool("search_answers", {})
-        drafted = await client.call_tool(
-            "draft_review", {"answer": "a0", "review": {"note": "from an agent"}}
-        )
-        return data_of(found)["total"], drafted
+        draft = {"answer": "a0", "review": {"note": "from an agent"}}
+        return data_of(found)["total"], await client.call_tool("draft_review", draft)
 
     with serving(database) as url:
-        total, drafted = with_client(over_http(url, tokens["reader"]), read)
+        total, drafted = with_client(over_http(url, reader), read)
         assert total == 3
         assert "draft" in error_of(drafted)
         for mode in ("auto", "legacy"):
-            total, drafted = with_client(over_http(url, tokens["drafter"], mode), read)
+            total, drafted = with_client(over_http(url, drafter, mode), read)
             assert (total, data_of(drafted)["state"]) == (3, "waiting")
-        total, drafted = with_client(over_http(url, tokens["other"]), read)
+        total, drafted = with_client(over_http(url, other), read)
         assert total == 0
         assert "No answer" in error_of(drafted)
-        for token in (tokens["sender"], "jb_guessed", None):
-            headers = {} if token is None else {"authorization": f"Bearer {token}"}
-            reply = httpx.post(f"{url}/mcp", json=MESSAGE, headers=headers | ACCEPT)
-            assert reply.status_code == (403 if token == tokens["sender"] else 401)
-        own = ACCEPT | {"authorization": f"Bearer {tokens['reader']}"}
-        assert httpx.get(f"{url}/mcp", headers=own).status_code == 405
+        mcp = f"{url}/mcp"
+        assert status(httpx, headers_of(sender), mcp) == 403
+        assert status(httpx, headers_of("jb_guessed"), mcp) == 401
+        assert status(httpx, url=mcp) == 401
+        assert httpx.get(mcp, headers=headers_of(reader)).status_code == 405
     assert {each["by"] for each in rows_of(sqlite_store, MACHINE_DRAFT)} == {"key:drafter"}
 
 
 def test_pages_of_other_sites_and_other_hosts_are_refused(sqlite_store):
-    queue_case(sqlite_store).flagged(0.1)
+    evil = {"origin": "http://evil.example"}
     with receiving(sqlite_store) as http:
-        assert http.post("/mcp", json=MESSAGE, headers=ACCEPT).status_code == 200
+        assert status(http) == 200
         for headers in (
-            {"origin": "http://evil.example"},
+            evil,
             {"origin": "null"},
             {"host": "evil.example"},
-            {"host": "evil.example", "origin": "http://evil.example"},
+            {"host": "evil.example", **evil},
             {"x-forwarded-for": "203.0.113.9"},
         ):
-            reply = http.post("/mcp", json=MESSAGE, headers=ACCEPT | headers)
-            assert reply.status_code in {401, 403}, headers
-        token = create_key(sqlite_store, "k", scopes=("read",), by="test")
-        own = ACCEPT | {"authorization": f"Bearer {token}"}
-        assert http.post("/mcp", json=MESSAGE, headers=own).status_code == 200
-        foreign = http.post("/mcp", json=MESSAGE, headers=own | {"origin": "http://evil.example"})
-        assert foreign.status_code == 403
+            assert status(http, ACCEPT | headers) in {401, 403}, headers
+        own = headers_of(key(sqlite_store, "k", "read"))
+        assert status(http, own) == 200
+        assert status(http, own | evil) == 403
 
 
 def test_the_limits_of_a_key_hold_for_the_tools(sqlite_store):
-    slow = create_key(sqlite_store, "slow", scopes=("read",), requests_per_second=0.01, by="test")
-    small = create_key(sqlite_store, "small", scopes=("read",), max_body_mb=0.001, by="test")
+    slow = headers_of(key(sqlite_store, "slow", "read", requests_per_second=0.01))
+    small = headers_of(key(sqlite_store, "small", "read", max_body_mb=0.001))
+    own = headers_of(key(sqlite_store, "k", "read")) | {"content-type": "application/json"}
     with receiving(sqlite_store, "203.0.113.9") as http:
-
-        def send(token, **message):
-            headers = ACCEPT | {"authorization": f"Bearer {token}"}
-            return http.post("/mcp", json=MESSAGE | message, headers=headers)
-
-        assert [send(slow).status_code for _ in range(3)] == [200, 429, 429]
-        assert send(small).status_code == 200
-        assert send(small, params={"cursor": "x" * 5_000}).status_code == 413
-        bodies = [b"", b"[]", b"null", b"{", b'{"jsonrpc": 1}', b"[" * 10_000]
-        token = create_key(sqlite_store, "k", scopes=("read",), by="test")
-        for body in bodies:
-            headers = ACCEPT | {
-                "authorization": f"Bearer {token}",
-                "content-type": "application/json",
-            }
-            assert http.post("/mcp", content=body, headers=headers).status_code < 500, body
+        assert [status(http, slow) for _ in range(3)] == [200, 429, 429]
+        assert status(http, small) == 200
+        assert status(http, small, params={"cursor": "x" * 5_000}) == 413
+        for body in (b"", b"[]", b"null", b"{", b'{"jsonrpc": 1}', b"[" * 10_000):
+            assert http.post("/mcp", content=body, headers=own).status_code < 500, body
 
 
 def test_a_client_that_goes_away_does_not_hold_the_server(database):

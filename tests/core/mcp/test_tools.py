@@ -12,7 +12,7 @@ from judgeboard.errors import NotFound
 from judgeboard.formats.output import to_plain
 from judgeboard.health.report import measure_health
 from judgeboard.mcp import results
-from judgeboard.mcp.drafts import ACTIONS, confirm, dismiss, list_drafts
+from judgeboard.mcp.drafts import ACTIONS, DraftedReview, confirm, dismiss, list_drafts
 from judgeboard.mcp.tools import TOOLS
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import measure_rate
@@ -36,6 +36,11 @@ ORDERS = (
 )
 
 
+@pytest.fixture
+def agent(store):
+    return Agent(store)
+
+
 def stored(store, *texts, source="log"):
     with store.writing() as connection:
         rows = [
@@ -55,27 +60,22 @@ def test_there_are_few_tools_and_each_says_what_it_does_with_an_example():
         assert bool(tool.example) == bool(parameters), name
 
 
-def test_figures_are_those_of_the_commands(store):
+def test_figures_are_those_of_the_commands(store, agent):
     case = queue_case(store)
-    ids = case.flagged(0.1, 0.2, 0.8, 0.9)
-    for id_ in ids:
+    for id_ in case.flagged(0.1, 0.2, 0.8, 0.9):
         case.grade(id_, case.mara, groundedness=0.4)
-    agent = Agent(store)
     assert agent.data("read_stats") == to_plain(measure_log(store))
-    assert agent.data("measure_agreement", grade="groundedness") == to_plain(
-        measure_agreement(store, grade="groundedness")
-    )
+    agreement = measure_agreement(store, grade="groundedness")
+    assert agent.data("measure_agreement", grade="groundedness") == to_plain(agreement)
     assert agent.data("measure_rate") == to_plain(measure_rate(store))
     assert agent.data("check_health") == to_plain(measure_health(store))
-    trend = agent.data("measure_trend", period="day")
-    assert trend["measure"] == "groundedness"
+    assert agent.data("measure_trend", period="day")["measure"] == "groundedness"
 
 
-def test_answers_are_searched_in_pages_and_opened(store):
+def test_answers_are_searched_in_pages_and_opened(store, agent):
     case = queue_case(store)
     low, _, high = case.flagged(0.1, 0.2, 0.9)
     case.decide(1, case.mara, note="wrong passage")
-    agent = Agent(store)
     first = agent.data("search_answers", order="lowest", limit=2)
     second = agent.data("search_answers", order="lowest", limit=2, after=first["next"])
     found = [line["response_id"] for line in first["answers"] + second["answers"]]
@@ -91,12 +91,11 @@ def test_answers_are_searched_in_pages_and_opened(store):
     assert agent.data("list_notes")["notes"] == ["wrong passage"]
 
 
-def test_what_the_user_must_review_blind_is_left_out(store):
+def test_what_the_user_must_review_blind_is_left_out(store, agent):
     user = ensure_reviewer(store, "cli", local_user())
     case = queue_case(store)
     case.queue_of(0.1, blind_judge=True, assigned=(user,))
     case.flagged(0.9)
-    agent = Agent(store)
     assert agent.data("search_answers")["total"] == 1
     assert agent.data("list_flags")["total"] == 0
     opened = agent.data("open_answer", answer="1")
@@ -110,33 +109,33 @@ def test_what_the_user_must_review_blind_is_left_out(store):
         assert (estimate["calls"], estimate["flags"]) == (0, 0)
 
 
+def answer_of(agent, answer, **options):
+    return agent.data("open_answer", answer=answer, **options)["response"]["answer"]
+
+
 @pytest.mark.parametrize("text", ORDERS)
 @on_sqlite
-def test_a_text_that_gives_orders_stays_in_its_fence(store, text):
+def test_a_text_that_gives_orders_stays_in_its_fence(store, agent, text):
     stored(store, text)
     for tool, arguments in (
         ("search_answers", {}),
         ("open_answer", {"answer": "r0"}),
         ("read_stats", {}),
     ):
-        result = Agent(store).call(tool, **arguments)
+        result = agent.call(tool, **arguments)
         whole = result.content[0].text
         assert whole.count("\n") == 3  # the sentence, and the fence around one line
         match = FENCED.search(whole)
         assert match[1] not in text
         assert not any(character in whole for character in "\u200b\u202e\U000e0049")
-    opened = Agent(store).data("open_answer", answer="r0")
-    assert opened["response"]["answer"] == text  # nothing is lost
+    assert answer_of(agent, "r0") == text  # nothing is lost
 
 
 @on_sqlite
-def test_long_texts_and_lists_are_cut_and_say_so(store):
+def test_long_texts_and_lists_are_cut_and_say_so(store, agent):
     stored(store, "x" * 70_000 + "END", *map(str, range(60)))
-    agent = Agent(store)
-    opened = agent.data("open_answer", answer="r0")
-    assert opened["response"]["answer"].endswith("… (64,003 more characters)")
-    rest = agent.data("open_answer", answer="r0", start=69_000)
-    assert rest["response"]["answer"].endswith("xEND")
+    assert answer_of(agent, "r0").endswith("… (64,003 more characters)")
+    assert answer_of(agent, "r0", start=69_000).endswith("xEND")
     assert len(agent.data("search_answers", limit=50)["answers"]) == 50
     assert results._limited(list(range(300)))[-1] == "… (100 more)"
     with pytest.raises(results.BadInput, match="narrow"):
@@ -172,10 +171,10 @@ def test_long_texts_and_lists_are_cut_and_say_so(store):
     ],
 )
 @on_sqlite
-def test_a_wrong_input_is_one_clear_error(store, tool, arguments, words):
+def test_a_wrong_input_is_one_clear_error(store, agent, tool, arguments, words):
     stored(store, "a")
     try:
-        text = Agent(store).error(tool, **arguments)
+        text = agent.error(tool, **arguments)
     except Exception as error:  # noqa: BLE001 - the protocol's own error
         text = str(error)
     assert all(word in text for word in words), text
@@ -183,24 +182,22 @@ def test_a_wrong_input_is_one_clear_error(store, tool, arguments, words):
 
 
 @on_sqlite
-def test_a_mapping_is_proposed_and_checked_with_the_first_rows(store, tmp_path, monkeypatch):
+def test_a_mapping_is_proposed_and_checked_with_the_first_rows(store, agent, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [{"Frage": "Wie lange?", "Antwort": "14 Tage"}, {"Frage": "", "Antwort": "x"}]
     (tmp_path / "log.jsonl").write_text(json.dumps(rows[0]), encoding="utf-8")
-    agent = Agent(store)
+    mapping = {"Frage": "query", "Antwort": "answer"}
     by_file = agent.data("propose_mapping", file="log.jsonl")
-    assert by_file["mapping"]["columns"] == {"Frage": "query", "Antwort": "answer"}
+    assert by_file["mapping"]["columns"] == mapping
     assert by_file["command"].startswith("judgeboard import log.jsonl --map Frage=query")
-    given = agent.data(
-        "propose_mapping", rows=rows, mapping={"Frage": "query", "Antwort": "answer"}
-    )
+    given = agent.data("propose_mapping", rows=rows, mapping=mapping)
     assert [each["line"] for each in given["rejected"]] == [2]
     assert agent.data("read_stats")["responses"] == 0
     assert "Fragen" in agent.error("propose_mapping", rows=rows, mapping={"Fragen": "query"})
 
 
 @on_sqlite
-def test_no_file_outside_the_current_folder_is_read(store, tmp_path, monkeypatch):
+def test_no_file_outside_the_current_folder_is_read(store, agent, tmp_path, monkeypatch):
     inside = tmp_path / "inside"
     inside.mkdir()
     secret = tmp_path / "secret.jsonl"
@@ -208,16 +205,14 @@ def test_no_file_outside_the_current_folder_is_read(store, tmp_path, monkeypatch
     (inside / "link.jsonl").symlink_to(secret)
     monkeypatch.chdir(inside)
     for file in ("../secret.jsonl", str(secret), "link.jsonl", "../inside/../secret.jsonl"):
-        error = Agent(store).error("propose_mapping", file=file)
+        error = agent.error("propose_mapping", file=file)
         assert "folder" in error
         assert "hunter2" not in error
-    assert "no file" in Agent(store).error("propose_mapping", file="missing.jsonl")
-    assert "no file" in Agent(store).error("propose_mapping", file=".")
+    assert "no file" in agent.error("propose_mapping", file="missing.jsonl")
+    assert "no file" in agent.error("propose_mapping", file=".")
 
 
 def test_a_grade_has_all_fields_of_a_drafted_review():
-    from judgeboard.mcp.drafts import DraftedReview
-
     assert isinstance(DraftedReview(label="grounded", note="n").grade, Grade)
 
 
@@ -257,17 +252,15 @@ def test_a_key_of_one_source_reads_and_drafts_about_this_source_alone(store):
 
 
 @on_sqlite
-def test_a_person_of_one_source_sees_and_confirms_no_draft_about_another(store):
+def test_a_person_of_one_source_sees_and_confirms_no_draft_about_another(store, agent):
     case = queue_case(store)
     case.flagged(0.1)
     person = add_person(store, "rae@example.org", Role.REVIEWER, "cli:test")
     set_sources(store, "rae@example.org", ["shop"], "cli:test")
-    number = Agent(store).data("draft_review", answer="1", review={"note": "hunter2"})["draft"]
-    Agent(store).data("draft_failure_modes", modes=[{"name": "hunter2"}])
-    with Seen(store, person.id).reading() as connection:
-        listed = [each for each in list_drafts(connection) if may(person, ACTIONS[each.kind])]
-    assert listed == []
-    with pytest.raises(NotFound):
-        confirm(store, number, person)
-    with pytest.raises(NotFound):
-        dismiss(store, number, person)
+    number = agent.data("draft_review", answer="1", review={"note": "hunter2"})["draft"]
+    agent.data("draft_failure_modes", modes=[{"name": "hunter2"}])
+    listed = read(Seen(store, person.id), list_drafts)
+    assert [each for each in listed if may(person, ACTIONS[each.kind])] == []
+    for decide in (confirm, dismiss):
+        with pytest.raises(NotFound):
+            decide(store, number, person)
