@@ -17,15 +17,25 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.overview import count_log
 from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import FEEDBACK, IMPORT_BATCH, RESPONSE
-from stored_rows import row_count, values_of
+from stored_rows import read, row_count, values_of, write_to
+from tool_files import counts
 
 
-def write(path, *rows):
-    path.write_text(
-        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows),
-        encoding="utf-8",
-    )
-    return path
+@pytest.fixture
+def write(tmp_path):
+    """Return ``write(name, rows)``, which writes rows to a file; a text is a line as it is."""
+
+    def written(name, *rows):
+        path = tmp_path / name
+        lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return path
+
+    return written
+
+
+def rows_in(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def answer(number, **more):
@@ -39,93 +49,87 @@ def answer(number, **more):
 
 
 @pytest.fixture
-def log(store, tmp_path):
-    path = write(tmp_path / "log.jsonl", *(answer(number) for number in range(5)))
+def log(store, write):
+    path = write("log.jsonl", *(answer(number) for number in range(5)))
     import_file(store, path)
     return path
 
 
 def test_a_second_import_changes_nothing_and_says_since_when(store, log):
     again = import_file(store, log)
-    assert (again.new, again.unchanged, again.rejected) == (0, 5, 0)
+    assert counts(again) == (0, 5, 0)
     assert again.before is not None
     assert list(log.parent.glob("*.rejected.jsonl")) == []
     assert row_count(store, IMPORT_BATCH) == 1
 
 
 @on_sqlite
-def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store, tmp_path):
-    path = write(
-        tmp_path / "log.jsonl", answer(1), "{broken", answer(2, answer=7), "", answer(3), answer(1)
-    )
-    summary = import_file(store, path)
-    assert (summary.new, summary.unchanged, summary.rejected) == (2, 1, 2)
+def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store, write, tmp_path):
+    rows = answer(1), "{broken", answer(2, answer=7), "", answer(3), answer(1)
+    summary = import_file(store, write("log.jsonl", *rows))
+    assert counts(summary) == (2, 1, 2)
     assert summary.rejected_file == tmp_path / "log.jsonl.rejected.jsonl"
-    rejected = [json.loads(line) for line in summary.rejected_file.read_text().splitlines()]
+    rejected = rows_in(summary.rejected_file)
     assert [row["line"] for row in rejected] == [2, 3]
     assert all(row["reason"] for row in rejected)
 
 
 @on_sqlite
-def test_rejected_rows_of_an_earlier_import_are_named_as_such(store, tmp_path):
-    path = write(tmp_path / "log.jsonl", answer(1), answer(2, answer=7))
+def test_rejected_rows_of_an_earlier_import_are_named_as_such(store, write):
+    path = write("log.jsonl", answer(1), answer(2, answer=7))
     rejected = import_file(store, path).rejected_file
-    write(path, answer(1), answer(2))
+    write(path.name, answer(1), answer(2))
     assert import_file(store, path).older_file == rejected
     # It may be of another database.
     assert rejected.exists()
-    write(rejected, {"kept": "by a person"})
+    write(rejected.name, {"kept": "by a person"})
     assert import_file(store, path).older_file is None
-    write(path, answer(1), answer(2, answer=7))
+    write(path.name, answer(1), answer(2, answer=7))
     rejected.unlink()
     again = import_file(store, path)
     assert (again.rejected_file, again.older_file) == (rejected, None)
 
 
-def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(store, log, tmp_path):
-    summary = import_file(
-        store, write(tmp_path / "other.jsonl", answer(1, answer="changed"), answer(9))
-    )
+def test_a_known_id_with_other_content_is_rejected_and_not_overwritten(store, log, write):
+    summary = import_file(store, write("other.jsonl", answer(1, answer="changed"), answer(9)))
     assert (summary.new, summary.rejected, summary.differing) == (1, 1, 1)
     assert values_of(store, RESPONSE.c.answer, RESPONSE.c.external_id == "a1") == ["answer 1"]
-    (kept,) = [
-        json.loads(line)
-        for line in (tmp_path / "other.jsonl.rejected.jsonl").read_text().splitlines()
-    ]
+    (kept,) = rows_in(summary.rejected_file)
     assert (kept["line"], kept["row"]["answer"]) == (1, "changed")
     assert kept["reason"].startswith("'a1' ")
     assert kept["reason"].endswith(": answer differs")
 
 
 @on_sqlite
-def test_a_forgotten_response_names_no_field_that_differs(store, log, tmp_path):
-    with store.writing() as connection:
-        forget_response(connection, "a1", actor="Ada")
-    (row,) = import_file(
-        store, write(tmp_path / "other.jsonl", answer(1, answer="changed"))
-    ).first_differing
+def test_a_forgotten_response_names_no_field_that_differs(store, log, write):
+    write_to(store, forget_response, "a1", actor="Ada")
+    summary = import_file(store, write("other.jsonl", answer(1, answer="changed")))
+    (row,) = summary.first_differing
     assert "'a1'" in row.reason
     assert "differs" not in row.reason
 
 
-def test_new_feedback_on_a_known_row_is_added_once(store, log, tmp_path):
-    path = write(tmp_path / "feedback.jsonl", answer(1, feedback="down"))
-    assert import_file(store, path).feedback_added == 1
-    assert import_file(store, path).feedback_added == 0
+def test_new_feedback_on_a_known_row_is_added_once(store, log, write):
+    path = write("feedback.jsonl", answer(1, feedback="down"))
+    for added in (1, 0):
+        assert import_file(store, path).feedback_added == added
     assert row_count(store, FEEDBACK) == 1
 
 
 @on_sqlite
-def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store, log, tmp_path):
-    path = write(tmp_path / "more.jsonl", answer(1), answer(2, answer="changed"), answer(7), "{")
+def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store, log, write, tmp_path):
+    path = write("more.jsonl", answer(1), answer(2, answer="changed"), answer(7), "{")
     summary = import_file(store, path, dry_run=True)
-    assert (summary.new, summary.unchanged, summary.rejected, summary.differing) == (1, 1, 2, 1)
+    assert (counts(summary), summary.differing) == ((1, 1, 2), 1)
     assert row_count(store, RESPONSE) == 5
     assert not (tmp_path / "more.jsonl.rejected.jsonl").exists()
 
 
+GRADE = {"response_id": "a1", "annotator": "Ada", "quality": 2}
+
+
 @on_sqlite
-def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store, log, tmp_path):
+def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store, log, write):
     verdict = {
         "response_id": "a1",
         "judge": "one",
@@ -133,27 +137,25 @@ def test_what_is_forgotten_is_unchanged_where_its_files_come_in_again(store, log
         "reasoning": "It says more.",
         "raw": "2",
     }
-    grade = {"response_id": "a1", "annotator": "Ada", "quality": 2, "note": "Too much."}
     files = {
         "responses": log,
-        "verdicts": write(tmp_path / "verdicts.jsonl", verdict),
-        "grades": write(tmp_path / "grades.jsonl", grade),
+        "verdicts": write("verdicts.jsonl", verdict),
+        "grades": write("grades.jsonl", {**GRADE, "note": "Too much."}),
     }
     for kind, file in files.items():
         import_file(store, file, kind=kind)
-    with store.writing() as connection:
-        forget_response(connection, "a1", actor="Ada")
+    write_to(store, forget_response, "a1", actor="Ada")
     for kind, file in files.items():
         again = import_file(store, file, kind=kind)
-        assert (again.new, again.rejected, again.unchanged) == (0, 0, again.rows), kind
-    other = write(tmp_path / "other.jsonl", {**verdict, "quality": 3})
+        assert counts(again) == (0, again.rows, 0), kind
+    other = write("other.jsonl", {**verdict, "quality": 3})
     assert import_file(store, other, kind="verdicts").differing == 1
 
 
 @on_sqlite
-def test_an_id_in_two_sources_is_rejected_naming_both(store, log, tmp_path):
-    import_file(store, write(tmp_path / "shop.jsonl", answer(1)), source="shop")
-    path = write(tmp_path / "grades.jsonl", {"response_id": "a1", "annotator": "Ada", "quality": 2})
+def test_an_id_in_two_sources_is_rejected_naming_both(store, log, write):
+    import_file(store, write("shop.jsonl", answer(1)), source="shop")
+    path = write("grades.jsonl", GRADE)
     summary = import_file(store, path, kind="grades")
     assert "'default' and 'shop'" in summary.first_rejected[0].reason
     assert import_file(store, path, kind="grades", source="shop").new == 1
@@ -163,21 +165,19 @@ def test_an_id_in_two_sources_is_rejected_naming_both(store, log, tmp_path):
 def test_a_file_that_breaks_off_leaves_whole_batches_and_the_next_run_completes_them(
     store, tmp_path
 ):
-    rows = b"".join(json.dumps(answer(number)).encode() + b"\n" for number in range(2500))
-    packed = gzip.compress(rows)
+    rows = "\n".join(json.dumps(answer(number)) for number in range(2500))
+    packed = gzip.compress(rows.encode())
     broken = tmp_path / "log.jsonl.gz"
     broken.write_bytes(packed[: len(packed) // 2])
     first = import_file(store, broken)
     assert first.unreadable is not None
     assert 0 < first.new == row_count(store, RESPONSE) < 2500
     broken.write_bytes(packed)
-    second = import_file(store, broken)
-    assert (second.new, second.unchanged) == (2500 - first.new, first.new)
+    assert counts(import_file(store, broken)) == (2500 - first.new, first.new, 0)
 
 
 def test_a_batch_keeps_who_brought_it_and_what_became_of_it(store, log):
-    with store.reading() as connection:
-        (batch,) = list_batches(connection)
+    (batch,) = read(store, list_batches)
     assert (batch.file, batch.kind, batch.actor) == ("log.jsonl", "responses", "library")
     assert batch.counts == {
         "rows": 5,
@@ -191,16 +191,12 @@ def test_a_batch_keeps_who_brought_it_and_what_became_of_it(store, log):
 
 
 @on_sqlite
-def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(store, tmp_path):
+def test_an_id_is_made_of_the_content_where_no_column_is_the_id_of_an_answer(store, write):
     without = {"query": "why?", "answer": "because"}
-    assert import_file(store, write(tmp_path / "bare.jsonl", without)).id_from_content
-    assert not import_file(
-        store, write(tmp_path / "named.jsonl", without | {"id": "a1"})
-    ).id_from_content
-    grade = {"response_id": "a1", "annotator": "Ada", "quality": 2}
-    assert not import_file(
-        store, write(tmp_path / "grades.jsonl", grade), kind="grades"
-    ).id_from_content
+    named = write("named.jsonl", without | {"id": "a1"})
+    assert import_file(store, write("bare.jsonl", without)).id_from_content
+    assert not import_file(store, named).id_from_content
+    assert not import_file(store, write("grades.jsonl", GRADE), kind="grades").id_from_content
 
 
 LINES = [
@@ -223,7 +219,7 @@ def test_rejected_rows_are_handed_over_in_a_dry_run_too(sqlite_store, tmp_path, 
         assert (summary.new, [one.line for one in rejected]) == (3, [4])
         assert summary.rejected_file is None
     again = import_file(sqlite_store, upload(), name="other.jsonl", on_rejected=rejected.append)
-    assert (again.new, again.unchanged, again.before is None) == (0, 3, False)
+    assert (counts(again), again.before is None) == ((0, 3, 1), False)
     assert {path.name for path in set(tmp_path.iterdir()) - before} <= {
         "judgeboard.db-wal",
         "judgeboard.db-shm",
@@ -244,8 +240,7 @@ def test_the_first_rejected_rows_are_kept_and_the_whole_file_is_counted(sqlite_s
     report = {line.ours: line for line in summary.columns}
     assert (report["query"].theirs, report["query"].example) == ("question", "q0")
     assert report["asked_at"].theirs is None
-    with sqlite_store.reading() as connection:
-        assert count_log(connection) == 0
+    assert read(sqlite_store, count_log) == 0
 
 
 def test_the_file_stands_beside_the_imported_one():
@@ -255,30 +250,28 @@ def test_the_file_stands_beside_the_imported_one():
 
 def test_rows_are_written_with_line_field_and_reason(tmp_path):
     path = tmp_path / "log.rejected.jsonl"
-    rows = [
-        Rejected(3, "answer", "no answer", {"query": "q", "answer": "\ud83d\0"}),
-        Rejected(9, None, "not finite", {"x": float("inf")}),
-    ]
+    row = {"query": "q", "answer": "\ud83d\0"}
     with RejectedFile(path) as file:
-        for row in rows:
-            file.add(row)
-    first, second = (json.loads(line) for line in path.read_text("utf-8").splitlines())
-    assert first == {
-        "line": 3,
-        "field": "answer",
-        "reason": "no answer",
-        "row": {"query": "q", "answer": "\ud83d\0"},
-    }
-    assert (second["line"], second["row"]) == (9, "{'x': inf}")
+        file.add(Rejected(3, "answer", "no answer", row))
+        file.add(Rejected(9, None, "not finite", {"x": float("inf")}))
+    assert rows_in(path) == [
+        {"line": 3, "field": "answer", "reason": "no answer", "row": row},
+        {"line": 9, "field": None, "reason": "not finite", "row": "{'x': inf}"},
+    ]
     assert file.count == 2
+
+
+def rejected_in(path, *lines):
+    """Write rejected rows with these numbers of lines."""
+    with RejectedFile(path) as file:
+        for line in lines:
+            file.add(Rejected(line, None, "not JSON", "x"))
+    return file
 
 
 def test_a_place_that_cannot_be_written_is_said_and_stops_nothing(tmp_path):
-    with RejectedFile(tmp_path / "missing" / "log.rejected.jsonl") as file:
-        file.add(Rejected(1, None, "not JSON", "x"))
-        file.add(Rejected(2, None, "not JSON", "x"))
+    file = rejected_in(tmp_path / "missing" / "log.rejected.jsonl", 1, 2)
     assert file.count == 2
-    assert file.problem is not None
     assert "--rejected PATH" in file.problem
 
 
@@ -286,8 +279,7 @@ def test_a_place_that_cannot_be_written_is_said_and_stops_nothing(tmp_path):
 def test_a_file_of_anything_else_is_never_replaced(tmp_path, content):
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
-    with RejectedFile(path) as file:
-        file.add(Rejected(1, None, "not JSON", "x"))
+    file = rejected_in(path, 1)
     assert path.read_bytes() == content
     assert str(path) in file.problem
 
@@ -295,18 +287,15 @@ def test_a_file_of_anything_else_is_never_replaced(tmp_path, content):
 def test_an_older_file_of_rejected_rows_is_replaced(tmp_path):
     path = tmp_path / "log.rejected.jsonl"
     for line in (1, 2):
-        with RejectedFile(path) as file:
-            file.add(Rejected(line, None, "not JSON", "x"))
-    assert [json.loads(text)["line"] for text in path.read_text("utf-8").splitlines()] == [2]
+        rejected_in(path, line)
+    assert [row["line"] for row in rows_in(path)] == [2]
 
 
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="only Linux has a device that is always full"
 )
 def test_a_full_disk_is_said_and_stops_nothing():
-    with RejectedFile(Path("/dev/full")) as file:
-        file.add(Rejected(1, None, "not JSON", "x"))
-    assert "--rejected PATH" in file.problem
+    assert "--rejected PATH" in rejected_in(Path("/dev/full"), 1).problem
 
 
 ROWS = 2_000
@@ -332,17 +321,15 @@ class Endless(io.RawIOBase):
 
 
 def parts(kind):
-    rows = (json.dumps({"id": number, "query": "q", "answer": TEXT}) for number in range(ROWS))
-    if kind == "jsonl":
-        yield from (f"{row}\n".encode() for row in rows)
-    elif kind == "json":
-        yield b"["
-        yield from (
-            f"{row}{',' if number < ROWS - 1 else ']'}".encode() for number, row in enumerate(rows)
-        )
-    else:
+    if kind == "csv":
         yield b"id,query,answer\n"
         yield from (f"{number},q,{TEXT}\n".encode() for number in range(ROWS))
+        return
+    before, between, end = {"jsonl": ("", "", ""), "json": ("[", ",", "]")}[kind]
+    for number in range(ROWS):
+        row = json.dumps({"id": number, "query": "q", "answer": TEXT})
+        yield f"{between if number else before}{row}\n".encode()
+    yield end.encode()
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "csv"])
