@@ -9,39 +9,39 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.imports.fields import parse_mapping
 from judgeboard.imports.importing import import_file
-from judgeboard.imports.reading import read_records
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.response_pages import response_page
+from stored_rows import read
+from tool_files import counts
+
+TEXT = {"query": "q", "answer": "a"}
 
 
-def lines(reading):
+def report_of(reading):
+    """The use of each column of a file, after its rows."""
     list(reading)
-    return {line.theirs or line.ours: line for line in reading.columns()}
+    return {use.theirs or use.ours: use for use in reading.columns()}
 
 
 def test_what_is_not_recognised_is_kept_in_metadata(one):
-    response = one(
-        {"query": "q", "answer": "a", "metadata": {"a": 1}, "split": "test", "a": 2, "none": None}
-    )
+    response = one({**TEXT, "metadata": {"a": 1}, "split": "test", "a": 2, "none": None})
     assert response.metadata == {"a": 1, "split": "test", "a (column)": 2}
 
 
-def test_the_first_of_two_names_wins_and_the_report_says_so(reading):
-    file = reading(json.dumps({"query": "q", "answer": "a", "response": "b"}).encode())
-    (response,) = file
+def test_the_first_of_two_names_wins_and_the_report_says_so(one, reading):
+    row = {**TEXT, "response": "b"}
+    response = one(row)
     assert (response.answer, response.metadata) == ("a", {"response": "b"})
-    report = {line.theirs: line for line in file.columns()}
+    report = report_of(reading(json.dumps(row).encode()))
     assert (report["answer"].ours, report["response"].ours) == ("answer", None)
     assert report["response"].how.endswith("from 'answer'")
 
 
 def test_a_source_id_is_not_a_source(one):
-    response = one(
-        {"id": "1", "query": "q", "answer": "a", "source_id": "77", "source": "wiki", "kind": "x"}
-    )
-    assert response.source == "default"
-    assert response.metadata == {"source_id": "77", "source": "wiki", "kind": "x"}
+    others = {"source_id": "77", "source": "wiki", "kind": "x"}
+    response = one({"id": "1", **TEXT, **others})
+    assert (response.source, response.metadata) == ("default", others)
 
 
 def test_a_mapping_comes_before_the_names(reading):
@@ -52,15 +52,13 @@ def test_a_mapping_comes_before_the_names(reading):
 
 
 def test_a_mapping_may_use_a_known_other_name_of_a_field(one):
-    response = one(
-        {"query": "q", "answer": "a", "key": "k", "found": ["p"]},
-        mapping={"key": "id", "found": "passages"},
-    )
+    mapping = {"key": "id", "found": "passages"}
+    response = one({**TEXT, "key": "k", "found": ["p"]}, mapping=mapping)
     assert (response.external_id, response.passages) == ("k", ("p",))
 
 
 def test_a_column_can_be_kept_from_being_recognised(one):
-    response = one({"query": "q", "answer": "a", "rating": 1}, mapping={"rating": "extra"})
+    response = one({**TEXT, "rating": 1}, mapping={"rating": "extra"})
     assert (response.feedback, response.metadata) == ((), {"rating": 1})
 
 
@@ -81,26 +79,22 @@ def test_a_wrong_mapping_is_refused_before_the_first_row(reading, mapping, says)
     assert says in str(caught.value)
 
 
-def test_a_mapped_column_may_come_in_a_later_row(reading):
-    rows = (
-        b'{"query": "q", "answer": "a"}\n' * 50 + b'{"query": "q", "answer": "a", "mood": "up"}\n'
-    )
-    items = list(reading(rows, mapping={"mood": "thumbs"}))
+def test_a_mapped_column_may_come_in_a_later_row(several):
+    items = several(*[TEXT] * 50, {**TEXT, "mood": "up"}, mapping={"mood": "thumbs"})
     assert len(items) == 51
     assert items[-1].feedback[0].value == 1
 
 
-def test_rows_may_have_different_columns(reading):
-    first, second = reading(b'{"query": "q", "answer": "a"}\n{"question": "r", "output": "b"}\n')
-    assert (first.query, first.answer, second.query, second.answer) == ("q", "a", "r", "b")
+def test_rows_may_have_different_columns(several):
+    items = several(TEXT, {"question": "r", "output": "b"})
+    assert [(each.query, each.answer) for each in items] == [("q", "a"), ("r", "b")]
 
 
 def test_the_report_names_what_is_missing_and_what_is_not_sure(reading):
-    rows = [{"query": "q", "answer": "a", "rating": value} for value in (1, 0, 1, None)]
-    report = lines(reading("\n".join(map(json.dumps, rows)).encode()))
+    rows = [{**TEXT, "rating": value} for value in (1, 0, 1, None)]
+    report = report_of(reading("\n".join(map(json.dumps, rows)).encode()))
     assert report["asked_at"].theirs is None
-    assert "1 and 0" in report["rating"].how
-    assert not report["rating"].sure
+    assert ("1 and 0" in report["rating"].how, report["rating"].sure) == (True, False)
     assert (report["query"].example, report["query"].sure) == ("q", True)
 
 
@@ -112,7 +106,7 @@ def test_mappings_are_read_from_the_command_line():
 
 
 def test_a_column_without_a_name_is_no_field(one):
-    response = one({"id": "a", "query": "q", "answer": "b", "": "x"})
+    response = one({**TEXT, "": "x"})
     assert (response.query_type, response.generator_model, response.generator_cost) == (
         "unspecified",
         None,
@@ -135,15 +129,9 @@ ROW = {
 }
 
 
-def written(folder, *rows):
-    file = folder / "log.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return file
-
-
 @on_sqlite
-def test_values_inside_objects_and_lists_are_fields(store, tmp_path):
-    (record,) = read_records(written(tmp_path, ROW), mapping=MAPPING)
+def test_values_inside_objects_and_lists_are_fields(store, one, bring_answers, tmp_path):
+    record = one(ROW, mapping=MAPPING)
     assert (record.query, record.answer, record.external_id, record.passages) == (
         "q",
         "a",
@@ -151,45 +139,36 @@ def test_values_inside_objects_and_lists_are_fields(store, tmp_path):
         ("p",),
     )
     assert record.metadata == {"input": {"user": {"plan": "free"}}, "output": ROW["output"]}
-    summary = import_file(store, written(tmp_path, ROW), mapping=MAPPING)
-    assert (summary.new, summary.rejected) == (1, 0)
+    assert counts(bring_answers(ROW, mapping=MAPPING)) == (1, 0, 0)
     export_tables(store, {"responses": tmp_path / "out.jsonl"})
     # Metadata comes back as it was.
     assert import_file(store, tmp_path / "out.jsonl").unchanged == 1
-    with store.reading() as connection:
-        for condition, n in (
-            ("input.user.plan=free", 1),
-            ("output.0.tokens=3", 1),
-            ("output.0.tokens=4", 0),
-        ):
-            assert response_page(connection, RowFilter(metadata=(condition,))).total == n
+    for condition, n in (
+        ("input.user.plan=free", 1),
+        ("output.0.tokens=3", 1),
+        ("output.0.tokens=4", 0),
+    ):
+        assert read(store, response_page, RowFilter(metadata=(condition,))).total == n
 
 
-def test_a_column_of_that_name_comes_first(tmp_path):
+def test_a_column_of_that_name_comes_first(one):
     row = {"input.question": "literal", "input": {"question": "nested"}, "answer": "a"}
-    (record,) = read_records(written(tmp_path, row), mapping={"input.question": "query"})
+    record = one(row, mapping={"input.question": "query"})
     assert record.query == "literal"
     assert record.metadata == {"input": {"question": "nested"}}
 
 
-def test_a_row_without_the_value_is_rejected_with_line_and_field(tmp_path):
-    rows = [
-        ROW,
-        {**ROW, "input": {"question": {"text": "q"}}, "run": {"id": "r2"}},
-        {**ROW, "input": {"text": "q"}, "run": {"id": "r3"}},
-    ]
-    _, wrong, absent = read_records(written(tmp_path, *rows), mapping=MAPPING)
-    assert isinstance(wrong, Rejected)
-    assert (wrong.line, wrong.field) == (2, "query")
-    assert isinstance(absent, Rejected)
-    assert (absent.line, absent.field) == (3, "query")
+def test_a_row_without_the_value_is_rejected_with_line_and_field(several):
+    wrong, absent = ({**ROW, "input": {name: {"text": "q"}}} for name in ("question", "text"))
+    _, *rejected = several(ROW, wrong, absent, mapping=MAPPING)
+    assert [(each.line, each.field) for each in rejected] == [(2, "query"), (3, "query")]
 
 
-def test_a_path_that_no_row_has_is_refused_with_the_names_there_are(tmp_path):
+def test_a_path_that_no_row_has_is_refused_with_the_names_there_are(one):
     with pytest.raises(
         BadInput, match=r"log\.jsonl .*'input\.text' .*input\.question.*output\.0\.text"
     ):
-        read_records(written(tmp_path, ROW), mapping={"input.text": "query"})
+        one(ROW, mapping={"input.text": "query"})
 
 
 RESPONSE = {"id": "a", "question": "q", "response": "a"}

@@ -29,6 +29,7 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import FLAG, RESPONSE
 from review_case import flagged_case
+from stored_rows import read, write_to
 from stored_rows import rows_of as rows_of_table
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
@@ -60,32 +61,32 @@ OF_ONE_DATABASE = {
 }
 
 
+def exported(store, table):
+    """The rows of an exported table."""
+    return read(store, lambda connection: list(exports()[table].rows(connection)))
+
+
 def rows_of(store, table):
     left_out = OF_ONE_DATABASE.get(table, "").split()
     names = [column.name for column in exports()[table].columns if column.name not in left_out]
-    with store.reading() as connection:
-        rows = list(exports()[table].rows(connection))
     return sorted(
         json.dumps({name: row.get(name) for name in names}, sort_keys=True, default=str)
-        for row in rows
+        for row in exported(store, table)
     )
 
 
 def replacements(store):
     """The reviews that replace another one, with the one that they replace."""
-    with store.reading() as connection:
-        rows = {
-            row["review"]: row
-            for table in ("reviews", "preferences")
-            for row in exports()[table].rows(connection)
-        }
+    rows = [*exported(store, "reviews"), *exported(store, "preferences")]
     named = {
-        id_: f"{row['external_id']} {row['reviewer']} {row.get('decision')} {row.get('quality')}"
-        for id_, row in rows.items()
+        row["review"]: " ".join(
+            str(row.get(name)) for name in ("external_id", "reviewer", "decision", "quality")
+        )
+        for row in rows
     }
     return sorted(
-        (named[id_], named[row["replaces"]])
-        for id_, row in rows.items()
+        (named[row["review"]], named[row["replaces"]])
+        for row in rows
         if row["replaces"] is not None
     )
 
@@ -103,16 +104,12 @@ def filled(demo, tmp_path_factory):
         if row["kind"] == "log"
     ]
     own = {"label": "grounded", "failure_modes": ["rude"], "label_schema": "tone v2"}
+    fields = {"kind": True, "why": "please"}
     labels = path.with_name("labels.jsonl")
-    labels.write_text(
-        json.dumps(
-            named[2] | own | {"annotator": "Ada L", "fields": {"kind": True, "why": "please"}}
-        )
-    )
+    labels.write_text(json.dumps(named[2] | own | {"annotator": "Ada L", "fields": fields}))
     assert import_file(store, labels, kind="grades").new == 1
     flags = [row["id"] for row in rows_of_table(store, FLAG) if row["state"] == "open"]
-    with store.writing() as connection:
-        jon = store_reviewer(connection, "page", "Bo M")
+    jon = write_to(store, store_reviewer, "page", "Bo M")
     for flag, decision in zip(
         flags, (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE), strict=False
     ):
@@ -120,28 +117,22 @@ def filled(demo, tmp_path_factory):
             store,
             Submission(flag_id=flag, reviewer=jon, decision=decision, request_key=decision, at=NOW),
         )
-    with store.writing() as connection:
-        forget_response(
-            connection, named[-1]["external_id"], source=named[-1]["source"], actor="library"
-        )
+    last = named[-1]
+    write_to(store, forget_response, last["external_id"], source=last["source"], actor="library")
     yield store
     store.close()
 
 
 def add_schema(store):
     """Store both versions of a label schema: no import brings one."""
-    with store.writing() as connection:
-        for name in ("polite", "kind"):
-            fields = [{"name": name, "type": "yes_no"}, {"name": "why", "type": "text"}]
-            ensure_schema(connection, stored_schema("tone", fields), "lead", NOW)
+    for name in ("polite", "kind"):
+        fields = [{"name": name, "type": "yes_no"}, {"name": "why", "type": "text"}]
+        write_to(store, ensure_schema, stored_schema("tone", fields), "lead", NOW)
 
 
 @pytest.mark.parametrize(
     ("store", "format_name"),
-    [
-        ("sqlite", "csv"),
-        pytest.param("postgres", "jsonl", marks=pytest.mark.postgres),
-    ],
+    [("sqlite", "csv"), pytest.param("postgres", "jsonl", marks=pytest.mark.postgres)],
     indirect=["store"],
 )
 def test_the_demo_comes_back_whole(filled, store, tmp_path, format_name):
@@ -154,30 +145,22 @@ def test_the_demo_comes_back_whole(filled, store, tmp_path, format_name):
     for table, kind in KINDS.items():
         summary = import_file(store, files[table], kind=kind)
         # No export has a forgotten answer, but rows about it.
-        expected = [
-            row for row in rows_of(filled, table) if json.loads(row)["external_id"] not in forgotten
-        ]
-        assert summary.rejected == len(rows_of(filled, table)) - len(expected), (
-            table,
-            summary.first_rejected,
-        )
+        rows = rows_of(filled, table)
+        expected = [row for row in rows if json.loads(row)["external_id"] not in forgotten]
+        assert summary.rejected == len(rows) - len(expected), (table, summary.first_rejected)
         assert rows_of(store, table) == expected != [], table
+    # The filled one is the same for both engines.
+    known = (store, filled) if store.is_sqlite else (store,)
     for table, file in files.items():
-        for again in (
-            (store, filled) if store.is_sqlite else (store,)
-        ):  # the filled one is the same for both engines
-            assert (import_file(again, file, kind=KINDS[table]).new, table) == (0, table)
+        for again in known:
+            assert import_file(again, file, kind=KINDS[table]).new == 0, table
 
 
 def test_decisions_edits_and_undone_reviews_come_back(sqlite_store, tmp_path, new_store):
     case = flagged_case(sqlite_store)
     flag = case.judge(0.1)
-    grade = {
-        "quality": 2,
-        "label": Label.HALLUCINATED,
-        "scores": (DimensionScore("care", 3, "1-5"),),
-    }
-    first = case.grade(case.mara, **grade)
+    score = DimensionScore("care", 3, "1-5")
+    first = case.grade(case.mara, quality=2, label=Label.HALLUCINATED, scores=(score,))
     case.undo(first, case.mara)
     case.decide(flag, case.jon, Decision.UNSURE)
     case.decide(flag, case.mara, Decision.CONFIRM, seconds=4.5)
@@ -187,10 +170,8 @@ def test_decisions_edits_and_undone_reviews_come_back(sqlite_store, tmp_path, ne
     export_tables(case.store, files)
     for store in (case.store, new_store()):
         stored = [import_file(store, files[table], kind=KINDS[table]) for table in tables]
-        assert [each.rejected for each in stored] == [0, 0, 0]
-        assert [each.new for each in stored] == (
-            [0, 0, 0] if store is case.store else [1, 1, len(case.reviews())]
-        )
+        new = [0, 0, 0] if store is case.store else [1, 1, len(case.reviews())]
+        assert [(each.new, each.rejected) for each in stored] == [(n, 0) for n in new]
         assert rows_of(store, "reviews") == rows_of(case.store, "reviews")
         assert replacements(store) == replacements(case.store) != []
         assert flag_states(store) == flag_states(case.store) == [("low_groundedness", "confirmed")]
@@ -199,21 +180,15 @@ def test_decisions_edits_and_undone_reviews_come_back(sqlite_store, tmp_path, ne
 def test_a_judge_that_judged_again_keeps_its_asks_and_repeats(sqlite_store, tmp_path, new_store):
     case = flagged_case(sqlite_store)
     score = DimensionScore("care", 4, "1-5", reasoning="gentle")
-    with case.store.writing() as connection:
-        version = ensure_version(connection, JudgeVersion("rag", "rag"))
-        judgments = [
-            NewJudgment(
-                case.response_id,
-                ask,
-                repeat,
-                Verdict(Status.OK, groundedness=(ask + repeat) / 4, scores=(score,)),
-            )
-            for ask, repeat in ((0, 0), (0, 1), (1, 0))
-        ]
-        unread = Verdict(Status.UNPARSABLE, raw="?", scores=(DimensionScore("care", None, "1-5"),))
-        store_judgments(
-            connection, version, None, [*judgments, NewJudgment(case.response_id, 2, 0, unread)]
-        )
+    verdicts = {
+        (ask, repeat): Verdict(Status.OK, groundedness=(ask + repeat) / 4, scores=(score,))
+        for ask, repeat in ((0, 0), (0, 1), (1, 0))
+    }
+    unscored = DimensionScore("care", None, "1-5")
+    verdicts[2, 0] = Verdict(Status.UNPARSABLE, raw="?", scores=(unscored,))
+    version = write_to(case.store, ensure_version, JudgeVersion("rag", "rag"))
+    judgments = [NewJudgment(case.response_id, *ask, verdict) for ask, verdict in verdicts.items()]
+    write_to(case.store, store_judgments, version, None, judgments)
     files = {table: tmp_path / f"{table}.jsonl" for table in ("responses", "judgments")}
     export_tables(case.store, files)
     for store in (case.store, new_store()):
@@ -228,10 +203,9 @@ def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(store, tm
     case = flagged_case(store)
     file = tmp_path / "verdicts.jsonl"
     asks = (3.0, 2**31, -1, True, "many")  # pandas writes 3 as 3.0 beside missing values
-    row = {"source": "log", "external_id": "a", "judge": "own", "groundedness": 0.5}
-    with store.reading() as connection:
-        [answer] = exports()["responses"].rows(connection)
-    row |= {name: answer[name] for name in ("source", "external_id")}
+    [answer] = exported(store, "responses")
+    row = {name: answer[name] for name in ("source", "external_id")}
+    row |= {"judge": "own", "groundedness": 0.5}
     file.write_text("".join(json.dumps(row | {"ask": ask}) + "\n" for ask in asks))
     summary = import_file(case.store, file, kind="verdicts")
     assert (summary.new, summary.rejected) == (1, 4)
@@ -247,9 +221,8 @@ def test_an_exported_flag_is_not_read_as_the_verdict_that_it_repeats(sqlite_stor
 
 
 def flag_states(store):
-    with store.reading() as connection:
-        return [
-            (row["rule"], row["state"])
-            for row in exports()["flags"].rows(connection)
-            if row["rule"] == "low_groundedness"
-        ]
+    return [
+        (row["rule"], row["state"])
+        for row in exported(store, "flags")
+        if row["rule"] == "low_groundedness"
+    ]
