@@ -1,14 +1,13 @@
 """Audits of a file: each belongs to a stored verdict, and raises a flag if the supreme judge disagrees."""
 
-import json
-
 import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.tables import FLAG, JUDGMENT_REVIEW
-from stored_rows import rows_of
+from stored_rows import row_count, rows_of, values_of, write_to
+from tool_files import written
 
 ANSWER = {"external_id": "a", "source": "log"}
 AUDIT = {**ANSWER, "judge": "teacher", "supreme_judge": "reviewer", "correct": False}
@@ -19,9 +18,7 @@ def bring(store, tmp_path):
     """Return ``bring(*rows)``, which imports audits of a verdict of ``teacher`` on the answer ``a``."""
 
     def bring(*rows, kind="audits"):
-        file = tmp_path / "rows.jsonl"
-        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        return import_file(store, file, kind=kind)
+        return import_file(store, written(tmp_path, *rows), kind=kind)
 
     bring({**ANSWER, "query": "q", "answer": "it is"}, kind="responses")
     bring({**ANSWER, "judge": "teacher", "label": "grounded"}, kind="verdicts")
@@ -44,7 +41,7 @@ def test_an_audit_is_stored_once_and_raises_its_flag(store, bring):
         for row in rows_of(store, JUDGMENT_REVIEW)
     ]
     assert stored == [(0, False, "ok", None, 1), (1, None, "unparsable", "?", 0.5)]
-    assert [row["rule"] for row in rows_of(store, FLAG)] == ["supreme_disagrees"]
+    assert values_of(store, FLAG.c.rule) == ["supreme_disagrees"]
 
 
 @pytest.mark.parametrize(
@@ -65,14 +62,13 @@ def test_an_audit_that_cannot_be_stored_names_its_field(bring, change, field):
 
 
 def test_an_audit_brings_no_text_of_a_forgotten_answer_back(store, bring):
-    with store.writing() as connection:
-        forget_response(connection, "a", actor="me")
+    write_to(store, forget_response, "a", actor="me")
     assert bring({**AUDIT, "reasoning": "it is not"}).rejected == 1
-    assert rows_of(store, JUDGMENT_REVIEW) == []
+    assert row_count(store, JUDGMENT_REVIEW) == 0
 
 
 def test_an_import_of_audits_cannot_be_undone(store, bring):
     number = bring(AUDIT).number
     with pytest.raises(BadInput, match="audits"):
         undo_import(store, number)
-    assert len(rows_of(store, JUDGMENT_REVIEW)) == 1
+    assert row_count(store, JUDGMENT_REVIEW) == 1

@@ -1,40 +1,36 @@
 """A row becomes a question with several samples of one model, or an answer with repeated scores."""
 
-import json
-
 import pytest
 
 from judgeboard.domain import OVERALL, Preference, ResponseKind, Shown
 from judgeboard.imports.recorded import RecordedJudge
+from tool_files import counts
 
 ROW = {"id": "q", "question": "how many?", "samples": ["A", None, 3]}
 
 
-def sampled(one, **more):
-    return one({**ROW, **more}, kind="samples")
+@pytest.fixture
+def sampled(one):
+    """Return ``sampled(column=…)``: what becomes of samples with these columns."""
+    return lambda **columns: one({**ROW, **columns}, kind="samples")
 
 
-def test_tries_with_what_is_known_of_each(one):
+def test_tries_with_what_is_known_of_each(sampled):
     got = sampled(
-        one, model="m", models=["x", "y", "z"], category="math", reference="A", options=["1", "2"]
+        model="m", models=["x", "y", "z"], category="math", reference="A", options=["1", "2"]
     )
-    assert [
-        (each.answer, each.record.model_reported, each.record.status) for each in got.tries
-    ] == [
-        ("A", "x", "ok"),
-        (None, "y", "unparsable"),
-        ("3", "z", "ok"),
-    ]
+    tries = [(each.answer, each.record.model_reported, each.record.status) for each in got.tries]
+    assert tries == [("A", "x", "ok"), (None, "y", "unparsable"), ("3", "z", "ok")]
     assert (got.judge, got.pair.query_type, got.pair.reference) == (RecordedJudge("m"), "math", "A")
     assert (got.pair.answer_a, got.pair.options) == (None, ("1", "2"))
 
 
-def test_without_a_model_the_samples_have_a_name(one):
-    assert sampled(one).judge.name == "recorded samples"
+def test_without_a_model_the_samples_have_a_name(sampled):
+    assert sampled().judge.name == "recorded samples"
 
 
-def test_verdicts_by_condition_and_order_with_nothing_dropped(one):
-    got = sampled(one, verdicts={"A": {"ab": "A", "ba": None}, "B": {"ab": "tie"}}, gold="B")
+def test_verdicts_by_condition_and_order_with_nothing_dropped(sampled):
+    got = sampled(verdicts={"A": {"ab": "A", "ba": None}, "B": {"ab": "tie"}}, gold="B")
     assert [
         (each.condition, each.shown, each.preferences.get(OVERALL)) for each in got.comparisons
     ] == [
@@ -75,20 +71,16 @@ REPEAT = {
 
 @pytest.mark.parametrize(("kind", "row"), [("samples", ROW), ("repeats", REPEAT)])
 def test_a_list_of_another_length_is_left_out_and_the_samples_are_kept(bring, kind, row):
-    rows = [
-        row | {"id": f"q{n}", "samples": [1, None, 3], "raw": ["x"] * (n + 2)} for n in range(3)
-    ]
-    summary = bring(*rows, kind=kind)
-    assert (summary.new, summary.rejected) == (3, 0)
+    row |= {"samples": [1, None, 3]}
+    summary = bring(*(row | {"id": f"q{n}", "raw": ["x"] * (n + 2)} for n in range(3)), kind=kind)
+    assert counts(summary) == (3, 0, 0)
     (message,) = summary.messages
     assert ("'raw'" in message, "2 rows" in message) == (True, True)
 
 
 def test_an_answer_scored_three_times(one):
-    got = one(
-        {**REPEAT, "samples": [5, None, 4.5], "raw": ["fine", "?", None], "answer_model": "w"},
-        kind="repeats",
-    )
+    more = {"samples": [5, None, 4.5], "raw": ["fine", "?", None], "answer_model": "w"}
+    got = one(REPEAT | more, kind="repeats")
     assert (got.scores, got.raws, got.scale) == ((5, None, 4.5), ("fine", "?", None), "1-5")
     assert (got.judge, got.rubric, got.response.kind) == (
         "m",
@@ -115,11 +107,7 @@ def test_what_is_no_repeat_is_rejected_with_its_field(refused, part, field):
     assert refused({**REPEAT, **part}, kind="repeats")[0] == field
 
 
-def test_a_judge_scores_an_answer_once_by_a_rubric_in_a_file(reading):
-    rows = [
-        {**REPEAT, "samples": [5]},
-        {**REPEAT, "samples": [4]},
-        {**REPEAT, "samples": [4], "rubric": "another"},
-    ]
-    first, again, other = reading("\n".join(map(json.dumps, rows)).encode(), kind="repeats")
+def test_a_judge_scores_an_answer_once_by_a_rubric_in_a_file(several):
+    row, again = {**REPEAT, "samples": [5]}, {**REPEAT, "samples": [4]}
+    first, again, other = several(row, again, {**again, "rubric": "another"}, kind="repeats")
     assert (first.scores, again.field, other.scores) == ((5,), "external_id", (4,))

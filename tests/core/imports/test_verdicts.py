@@ -1,17 +1,29 @@
 """A row becomes a verdict that was recorded elsewhere, its raw text kept."""
 
-import json
-
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, Label, Response, Status
-from judgeboard.imports.importing import import_file
+from judgeboard.domain import (
+    Claim,
+    ClaimStatus,
+    DimensionScore,
+    JudgeVersion,
+    Label,
+    Response,
+    Status,
+)
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.storing import store_responses
+from stored_rows import read, write_to
 
 ROW = {"response_id": "r", "judge": "detector"}
+
+
+@pytest.fixture
+def judged(one):
+    """Return ``judged(column=…)``: the verdict of a row with these columns."""
+    return lambda **columns: one({**ROW, **columns}, kind="verdicts").verdict
 
 
 @pytest.mark.parametrize(
@@ -23,10 +35,8 @@ ROW = {"response_id": "r", "judge": "detector"}
         (None, None),
     ],
 )
-def test_the_raw_text_is_kept_and_any_other_value_as_its_json(one, raw, kept):
-    verdict = one(
-        {**ROW, "label": "grounded", "raw": raw, "explanation": "why"}, kind="verdicts"
-    ).verdict
+def test_the_raw_text_is_kept_and_any_other_value_as_its_json(judged, raw, kept):
+    verdict = judged(label="grounded", raw=raw, explanation="why")
     assert (verdict.status, verdict.label, verdict.raw, verdict.reasoning) == (
         Status.OK,
         Label.GROUNDED,
@@ -35,8 +45,8 @@ def test_the_raw_text_is_kept_and_any_other_value_as_its_json(one, raw, kept):
     )
 
 
-def test_a_verdict_that_could_not_be_used_says_its_status(one):
-    verdict = one({**ROW, "status": "unparsable", "raw": "garbage"}, kind="verdicts").verdict
+def test_a_verdict_that_could_not_be_used_says_its_status(judged):
+    verdict = judged(status="unparsable", raw="garbage")
     assert (verdict.status, verdict.raw) == (Status.UNPARSABLE, "garbage")
 
 
@@ -82,47 +92,43 @@ def test_what_is_no_verdict_is_rejected_with_its_field(refused, part, field):
         "nan",
     ],
 )
-def test_a_word_for_no_verdict_is_an_unusable_verdict_and_keeps_its_text(one, word):
-    verdict = one({**ROW, "label": word}, kind="verdicts").verdict
+def test_a_word_for_no_verdict_is_an_unusable_verdict_and_keeps_its_text(judged, word):
+    verdict = judged(label=word)
     assert (verdict.status, verdict.label, verdict.raw) == (Status.UNPARSABLE, None, word)
-    scored = one({**ROW, "label": word, "groundedness": 0.2}, kind="verdicts").verdict
+    scored = judged(label=word, groundedness=0.2)
     assert (scored.status, scored.label, scored.groundedness) == (Status.OK, None, 0.2)
 
 
-def test_failed_is_a_verdict_and_not_a_missing_one(one):
-    verdict = one({**ROW, "label": "failed"}, kind="verdicts").verdict
+def test_failed_is_a_verdict_and_not_a_missing_one(judged):
+    verdict = judged(label="failed")
     assert (verdict.status, verdict.label) == (Status.OK, Label.HALLUCINATED)
 
 
 @pytest.mark.parametrize("word", ["none", " None "])
 def test_none_may_be_a_class_and_is_never_unusable_unasked(one, refused, word):
-    field, reason = refused({**ROW, "label": word}, kind="verdicts")[:2]
+    row = {**ROW, "label": word}
+    field, reason = refused(row, kind="verdicts")
     assert field == "label"
     assert "--map-value label:none=grounded (good)" in reason
-    mapped = one(
-        {**ROW, "label": word}, kind="verdicts", values={"label": {"none": "grounded"}}
-    ).verdict
+    mapped = one(row, kind="verdicts", values={"label": {"none": "grounded"}}).verdict
     assert (mapped.status, mapped.label) == (Status.OK, Label.GROUNDED)
 
 
-def test_a_judge_judges_a_response_once_in_a_file(reading):
-    rows = [{**ROW, "quality": 3}, {**ROW, "quality": 3}, {**ROW, "judge": "other", "quality": 3}]
-    first, again, other = reading("\n".join(map(json.dumps, rows)).encode(), kind="verdicts")
+def test_a_judge_judges_a_response_once_in_a_file(several):
+    row = {**ROW, "quality": 3}
+    first, again, other = several(row, row, {**row, "judge": "other"}, kind="verdicts")
     assert (first.judge, again.field, other.judge) == ("detector", "external_id", "other")
 
 
-def test_a_number_on_a_scale_of_its_own_is_never_a_quality(one):
-    verdict = one(
-        {**ROW, "quality": 0.25, "scale": "0-1", "scores": {"depth": 1, "style": None}},
-        kind="verdicts",
-    ).verdict
+def test_a_number_on_a_scale_of_its_own_is_never_a_quality(judged):
+    verdict = judged(quality=0.25, scale="0-1", scores={"depth": 1, "style": None})
     assert verdict.quality is None
-    assert [(each.dimension, each.value, each.scale) for each in verdict.scores] == [
-        ("score", 0.25, "0-1"),
-        ("depth", 1, "0-1"),
-        ("style", None, "0-1"),
-    ]
-    assert one({**ROW, "quality": 3, "scale": "1-4"}, kind="verdicts").verdict.quality == 3
+    assert verdict.scores == (
+        DimensionScore("score", 0.25, "0-1"),
+        DimensionScore("depth", 1, "0-1"),
+        DimensionScore("style", None, "0-1"),
+    )
+    assert judged(quality=3, scale="1-4").quality == 3
 
 
 @pytest.mark.parametrize(
@@ -135,11 +141,11 @@ def test_a_number_on_a_scale_of_its_own_is_never_a_quality(one):
     ],
 )
 def test_what_the_judge_really_said_is_read_where_it_is_numbers_by_name_on_the_rows_scale(
-    one, raw, named
+    judged, raw, named
 ):
-    verdict = one({**ROW, "quality": 0.25, "scale": "0-1", "raw": raw}, kind="verdicts").verdict
-    assert [(each.dimension, each.value) for each in verdict.scores] == [("score", 0.25), *named]
-    assert one({**ROW, "label": "grounded", "raw": raw}, kind="verdicts").verdict.scores == ()
+    scores = judged(quality=0.25, scale="0-1", raw=raw).scores
+    assert [(each.dimension, each.value) for each in scores] == [("score", 0.25), *named]
+    assert judged(label="grounded", raw=raw).scores == ()
 
 
 @pytest.mark.parametrize(
@@ -156,10 +162,9 @@ def test_a_score_needs_its_scale_and_lies_on_it(refused, part, field):
     assert refused({**ROW, **part}, kind="verdicts")[0] == field
 
 
-def test_claims_are_placed_in_the_stored_texts(store, tmp_path):
-    with store.writing() as connection:
-        answer = Response("log", "r", "q", "It is old. It is red.", ("A.", "Granite is old."))
-        [response_id] = store_responses(connection, [answer]).new
+def test_claims_are_placed_in_the_stored_texts(store, bring):
+    answer = Response("log", "r", "q", "It is old. It is red.", ("A.", "Granite is old."))
+    [response_id] = write_to(store, store_responses, [answer]).new
     claims = [
         {
             "text": "It is old.",
@@ -170,12 +175,9 @@ def test_claims_are_placed_in_the_stored_texts(store, tmp_path):
         },
         {"text": "It is blue.", "status": "unsupported", "answer_quote": "It is blue."},
     ]
-    path = tmp_path / "verdicts.jsonl"
-    path.write_text(json.dumps({**ROW, "groundedness": 0.5, "claims": claims}), encoding="utf-8")
     for new in (1, 0):
-        assert import_file(store, path, kind="verdicts").new == new
-    with store.reading() as connection:
-        [judgment] = load_item(connection, response_id).judgments
+        assert bring({**ROW, "groundedness": 0.5, "claims": claims}, kind="verdicts").new == new
+    [judgment] = read(store, load_item, response_id).judgments
     assert judgment.claims == (
         Claim("It is old.", ClaimStatus.SUPPORTED, "It is old.", 2, "old", 0, 10, 11, 14),
         Claim("It is blue.", ClaimStatus.UNSUPPORTED, "It is blue."),
@@ -185,14 +187,13 @@ def test_claims_are_placed_in_the_stored_texts(store, tmp_path):
 @on_sqlite
 def test_two_verdicts_of_one_version_under_two_models_are_compared(store, bring):
     """The fingerprint names the version, whatever else a row says of its judge."""
-    with store.writing() as connection:
-        store_responses(connection, [Response("default", "r", "q", "a", passages=("p",))])
-        version = ensure_version(connection, JudgeVersion(name="detector", kind="recorded"))
-    rows = [
-        ROW | {"judge_version": version.fingerprint, "judge_model": model} for model in ("m1", "m2")
-    ]
+    write_to(store, store_responses, [Response("default", "r", "q", "a", passages=("p",))])
+    version = write_to(store, ensure_version, JudgeVersion(name="detector", kind="recorded"))
+    row = ROW | {"judge_version": version.fingerprint}
     summary = bring(
-        rows[0] | {"groundedness": 0.2}, rows[1] | {"groundedness": 0.9}, kind="verdicts"
+        row | {"judge_model": "m1", "groundedness": 0.2},
+        row | {"judge_model": "m2", "groundedness": 0.9},
+        kind="verdicts",
     )
     assert (summary.new, summary.differing) == (1, 1)
     assert "'r'" in summary.first_rejected[0].reason
