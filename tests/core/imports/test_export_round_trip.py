@@ -6,6 +6,7 @@ import pytest
 
 from judgeboard.imports.importing import import_file
 from judgeboard.store.export import export_tables
+from tool_files import written
 
 AGAIN = ("pairs", "samples", "comparisons")
 HUMAN = [
@@ -21,75 +22,46 @@ HUMAN = [
 ]
 
 
+LOGGED = {"id": "r1", "query": "which?", "answer": "left"}
+
+
 @pytest.fixture
-def recorded(store, bring):
+def recorded(store, bring, bring_answers):
     """A database with something of everything that is recorded of pairs."""
-    bring({"id": "r1", "query": "which?", "answer": "left"}, kind="responses")
-    pair = {
-        "id": "p1",
-        "question": "which?",
-        "answer_a": "left",
-        "answer_b": "",
-        "response_a": "r1",
-        "gold": "tie",
-    }
-    more = {
-        "options": ["x", "y"],
-        "reference": "x",
-        "model_a": "m",
-        "subset": "math",
-        "human": HUMAN,
-        "extra": {"k": 1},
-    }
+    bring_answers(LOGGED)
+    asked = {"id": "p1", "question": "which?", "options": ["x", "y"], "reference": "x"}
+    thus = {"answer_a": "so", "answer_b": "thus"}
     bring(
         {
-            **pair,
-            **more,
+            **asked,
+            "answer_a": "left",
+            "answer_b": "",
+            "response_a": "r1",
+            "gold": "tie",
+            "model_a": "m",
+            "subset": "math",
             "human": HUMAN,
+            "extra": {"k": 1},
             "judge": "j",
             "verdict_order_ab": {"depth": "a", "style": "n"},
             "raw_ab": "[[A]]",
         },
-        {
-            "id": "p2",
-            "question": "how?",
-            "answer_a": "so",
-            "answer_b": "thus",
-            "judge": "j",
-            "raw_ab": "neither",
-        },
-        {
-            "id": "p3",
-            "question": "why?",
-            "answer_a": "so",
-            "answer_b": "thus",
-            "judge": "k",
-            "verdict_order_ba": "b",
-        },
+        {"id": "p2", "question": "how?", **thus, "judge": "j", "raw_ab": "neither"},
+        {"id": "p3", "question": "why?", **thus, "judge": "k", "verdict_order_ba": "b"},
     )
-    bring(
-        {"pair_id": "p3", "judge": "j", "order": "ba", "status": "refused", "raw": "no"},
-        kind="comparisons",
-    )
-    bring(
-        {
-            "id": "p1",
-            "question": "which?",
-            "options": ["x", "y"],
-            "reference": "x",
-            "samples": ["x"],
-        },
-        kind="samples",
-    )
-    verdicts = {"A": {"ab": "a", "ba": None}}
+    refused = {"pair_id": "p3", "judge": "j", "order": "ba", "status": "refused", "raw": "no"}
+    bring(refused, kind="comparisons")
+    bring({**asked, "samples": ["x"]}, kind="samples")
     tries = {
+        "id": "q",
+        "question": "how many?",
         "samples": ["1", None],
         "models": ["m1", "m2"],
         "raw": ["it is 1", None],
-        "verdicts": verdicts,
+        "verdicts": {"A": {"ab": "a", "ba": None}},
         "model": "m",
     }
-    bring({"id": "q", "question": "how many?", **tries}, kind="samples", source="quiz")
+    bring(tries, kind="samples", source="quiz")
     return store
 
 
@@ -104,17 +76,15 @@ def export(store, folder, format_name="jsonl"):
 def test_a_new_database_says_the_same(recorded, tmp_path, new_store, order):
     files = export(recorded, tmp_path / "out", "parquet" if recorded.is_sqlite else "jsonl")
     new = new_store()
-    import_file(new, write_log(tmp_path))
+    import_file(new, written(tmp_path, LOGGED))
     for kind in order:
         assert import_file(new, files[kind], kind=kind).rejected == 0
     assert told(export(new, tmp_path / "again")) == told(export(recorded, tmp_path / "first"))
     new.close()
 
 
-def write_log(folder):
-    path = folder / "log.jsonl"
-    path.write_text(json.dumps({"id": "r1", "query": "which?", "answer": "left"}))
-    return path
+def rows_in(file):
+    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def told(files):
@@ -122,18 +92,15 @@ def told(files):
     here = ("judge_version", "created_at", "run")
     return {
         table: sorted(
-            json.dumps(
-                {name: value for name, value in json.loads(line).items() if name not in here},
-                sort_keys=True,
-            )
-            for line in file.read_text().splitlines()
+            json.dumps({name: row[name] for name in row if name not in here}, sort_keys=True)
+            for row in rows_in(file)
         )
         for table, file in files.items()
     }
 
 
 def test_a_pair_is_told_with_all_that_it_came_with(recorded, tmp_path):
-    first = json.loads(export(recorded, tmp_path / "out")["pairs"].read_text().splitlines()[0])
+    first, *_ = rows_in(export(recorded, tmp_path / "out")["pairs"])
     ada, bo = first["human"]
     assert (ada, bo.pop("at")[-1], bo) == (HUMAN[0], "Z", HUMAN[1])
     assert (first["source"], first["external_id"], first["query_type"]) == ("default", "p1", "math")
@@ -141,10 +108,11 @@ def test_a_pair_is_told_with_all_that_it_came_with(recorded, tmp_path):
     assert first["metadata"] == {"extra": {"k": 1}}
 
 
-def test_preferences_are_told_with_those_they_replaced(recorded, bring, tmp_path):
-    bring({"pair_id": "p1", "annotator": "bo", "depth": 2}, kind="grades")
-    export_tables(recorded, {"preferences": tmp_path / "preferences.jsonl"})
-    rows = [json.loads(line) for line in (tmp_path / "preferences.jsonl").read_text().splitlines()]
+def test_preferences_are_told_with_those_they_replaced(recorded, bring_grades, tmp_path):
+    bring_grades({"pair_id": "p1", "annotator": "bo", "depth": 2})
+    file = tmp_path / "preferences.jsonl"
+    export_tables(recorded, {"preferences": file})
+    rows = rows_in(file)
     assert [
         (row["reviewer"], row["replaces"], row["aspects"]["depth"]["value"]) for row in rows
     ] == [

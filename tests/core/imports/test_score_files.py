@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from functools import partial
+from uuid import UUID
 
 import pytest
 from sqlalchemy import select
@@ -14,8 +16,10 @@ from judgeboard.imports import responses as importing_responses
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.store import responses
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW
+from judging_log import address
 from sent_traces import Sent, gathered, receiving, send_spans, trace
-from stored_rows import values_of
+from stored_rows import rows_of, values_of
+from tool_files import written
 
 TRACE, SPAN, UNKNOWN = Sent(1).trace_id, Sent(1).span_id, "f" * 32
 LANGFUSE = [
@@ -64,18 +68,14 @@ def langfuse(trace_id):
 
 
 def langsmith(trace_id):
-    run_id = "-".join(
-        (trace_id[:8], trace_id[8:12], trace_id[12:16], trace_id[16:20], trace_id[20:])
-    )
+    run_id = str(UUID(trace_id))
     return [{"run_id": run_id, "value": "", **row} for row in LANGSMITH]
 
 
 def phoenix(trace_id):
     nothing = {"result.score": None, "result.label": None, "result.explanation": None}
-    return [
-        {"span_id": SPAN if trace_id == TRACE else trace_id[:16], **nothing, **row}
-        for row in PHOENIX
-    ]
+    span_id = SPAN if trace_id == TRACE else trace_id[:16]
+    return [{"span_id": span_id, **nothing, **row} for row in PHOENIX]
 
 
 def as_csv(rows):
@@ -92,38 +92,36 @@ def as_csv(rows):
     return text.getvalue()
 
 
-@pytest.mark.parametrize("tool", [langfuse, langsmith, phoenix])
-def test_scores_belong_to_the_answer_of_their_trace(tool, store, tmp_path, capsys):
+@pytest.fixture
+def received(store):
+    """A database with the answer of a trace."""
     with receiving(store) as http:
         send_spans(http, trace(1))
     gathered(store)
+    return store
+
+
+@pytest.mark.parametrize("tool", [langfuse, langsmith, phoenix])
+def test_scores_belong_to_the_answer_of_their_trace(tool, received, tmp_path, capsys):
     rows = [*tool(TRACE), *tool(UNKNOWN)]
-    form = "csv" if store.is_sqlite else "jsonl"
-    file = tmp_path / f"scores.{form}"
-    file.write_text(
-        "".join(json.dumps(row) + "\n" for row in rows) if form == "jsonl" else as_csv(rows)
-    )
-    database = store.engine.url.render_as_string(hide_password=False)
+    if received.is_sqlite:
+        file = tmp_path / "scores.csv"
+        file.write_text(as_csv(rows))
+    else:
+        file = written(tmp_path, *rows, name="scores.jsonl")
     for again in (False, True):
-        assert run(["import", str(file), "--db", database]) == 1
+        assert run(["import", str(file), "--db", address(received)]) == 1
         shown = capsys.readouterr().out
         assert "recognised:" in shown
         assert shown.count("1 rejected") == 3, shown
         assert ("1 new" in shown) is not again
-    with store.reading() as connection:
-        answered = {
-            table.name: connection.execute(
-                select(RESPONSE.c.external_id).join_from(RESPONSE, table)
-            )
-            .scalars()
-            .all()
-            for table in (FEEDBACK, JUDGMENT, REVIEW)
-        }
-        assert answered == {name: [TRACE] for name in answered}
-    assert values_of(store, JUDGMENT.c.groundedness) == [0.2]
-    assert values_of(store, REVIEW.c.label) == ["grounded"]
-    rejected = (tmp_path / f"scores.{form}.verdicts.rejected.jsonl").read_text()
-    assert UNKNOWN[:16] in rejected
+    for table in (FEEDBACK, JUDGMENT, REVIEW):
+        answered = select(RESPONSE.c.external_id).join_from(RESPONSE, table)
+        with received.reading() as connection:
+            assert connection.execute(answered).scalars().all() == [TRACE], table.name
+    assert values_of(received, JUDGMENT.c.groundedness) == [0.2]
+    assert values_of(received, REVIEW.c.label) == ["grounded"]
+    assert UNKNOWN[:16] in (tmp_path / f"{file.name}.verdicts.rejected.jsonl").read_text()
 
 
 @on_sqlite
@@ -140,21 +138,26 @@ def test_only_ids_of_spans_are_looked_for_in_all_responses(store, monkeypatch):
     assert looked_for == [{SPAN}]
 
 
-def test_users_feedback_comes_in_a_file_of_its_own(sqlite_store, tmp_path):
-    with receiving(sqlite_store) as http:
-        send_spans(http, trace(1))
-    gathered(sqlite_store)
+@on_sqlite
+def test_users_feedback_comes_in_a_file_of_its_own(received, tmp_path):
     file = tmp_path / "feedback.csv"
     file.write_text(f"trace_id,stars,user,at\n{TRACE},4,ann,2026-11-21T04:00:00Z\n{TRACE},0,ann,\n")
-    database = ("--db", str(sqlite_store.engine.url.database))
-    assert [run(["import", "--kind", "feedback", str(file), *database]) for _ in range(2)] == [1, 1]
-    with sqlite_store.reading() as connection:
-        assert connection.execute(
-            select(FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user)
-        ).all() == [("stars", 4, "ann")]
+    for _ in range(2):
+        assert run(["import", "--kind", "feedback", str(file), "--db", address(received)]) == 1
+    (feedback,) = rows_of(received, FEEDBACK)
+    assert (feedback["kind"], feedback["value"], feedback["user"]) == ("stars", 4, "ann")
 
 
-def test_the_feedback_of_many_answers_is_stored_at_once(log, bring, monkeypatch):
+def thumb(number, value="up"):
+    return {"response_id": f"a{number}", "thumbs": value}
+
+
+@pytest.fixture
+def bring_feedback(bring):
+    return partial(bring, kind="feedback")
+
+
+def test_the_feedback_of_many_answers_is_stored_at_once(log, bring_feedback, monkeypatch):
     log.answers(4)
     calls = []
     store_feedback = importing_responses.add_feedback
@@ -164,23 +167,19 @@ def test_the_feedback_of_many_answers_is_stored_at_once(log, bring, monkeypatch)
         return store_feedback(connection, feedback, *more)
 
     monkeypatch.setattr(importing_responses, "add_feedback", counted)
-    rows = [{"response_id": f"a{number}", "thumbs": "up"} for number in (1, 2, 3, 4)]
-    twice = [
-        {"response_id": "a2", "thumbs": "up"},
-        {"response_id": "a2", "stars": 3, "thumbs": "up"},
-    ]
-    first = bring(*rows, *twice, kind="feedback")
+    rows = [*map(thumb, (1, 2, 3, 4)), thumb(2), thumb(2) | {"stars": 3}]
+    first = bring_feedback(*rows)
     assert (first.new, first.unchanged, calls) == (5, 1, [4])
-    assert bring(*rows, *twice, kind="feedback").unchanged == 6
+    assert bring_feedback(*rows).unchanged == 6
 
 
 def test_a_thumb_without_a_time_that_a_file_changes_back_is_newer_and_the_same_file_changes_nothing(
-    log, bring, contents, monkeypatch
+    log, bring_feedback, contents, monkeypatch
 ):
     monkeypatch.setattr(importing, "BATCH_ROWS", 2)
     log.answers(3)
-    up, down = ({"response_id": "a1", "thumbs": thumb} for thumb in ("up", "down"))
-    others = [{"response_id": f"a{number}", "thumbs": "up"} for number in (2, 3)]
+    up, down = thumb(1), thumb(1, "down")
+    others = [thumb(2), thumb(3)]
 
     def thumbs():
         return values_of(log.store, FEEDBACK.c.value, FEEDBACK.c.response_id == 1)
@@ -191,18 +190,14 @@ def test_a_thumb_without_a_time_that_a_file_changes_back_is_newer_and_the_same_f
         "later.jsonl": [up],
     }
     for name, expected in zip(files, ([1, 0, 1], [1, 0, 1, 0], [1, 0, 1, 0, 1]), strict=True):
-        bring(*files[name], kind="feedback", name=name)
+        bring_feedback(*files[name], name=name)
         assert thumbs() == expected
         stored = contents()
-        for (
-            before,
-            rows,
-        ) in files.items():  # a file that may not know of a change does not change it back
-            bring(*rows, kind="feedback", name=before)
-            if before == name:
-                break
+        known = list(files)[: list(files).index(name) + 1]
+        for before in known:  # a file that may not know of a change does not change it back
+            bring_feedback(*files[before], name=before)
         assert contents() == stored
-    bring(down, kind="feedback", name="later.jsonl")
+    bring_feedback(down, name="later.jsonl")
     assert thumbs() == [1, 0, 1, 0, 1, 0]
-    bring(up, kind="feedback", name="later.jsonl")
+    bring_feedback(up, name="later.jsonl")
     assert thumbs() == [1, 0, 1, 0, 1, 0, 1]
