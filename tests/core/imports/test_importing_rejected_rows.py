@@ -11,8 +11,10 @@ from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.store.tables import METADATA
 
 Row = dict[str, Any]
-LEFT = {"external_id": "r1", "source": "log", "query": "which?", "answer": "left"}
-RIGHT = {"external_id": "r2", "source": "log", "query": "which?", "answer": "right"}
+ANSWER = {"external_id": "r1", "source": "log"}
+TIME = "2026-05-01T10:00:00Z"
+LEFT = {**ANSWER, "query": "which?", "answer": "left"}
+RIGHT = {**LEFT, "external_id": "r2", "answer": "right"}
 ANSWERS = [("responses", LEFT), ("responses", RIGHT)]
 ASKED = {
     "external_id": "p1",
@@ -41,7 +43,7 @@ RESPONSE = {
     "generator_cost": 0.25,
     "messages": [{"role": "user", "content": "which?"}],
     "reference": "left",
-    "asked_at": "2026-05-01T10:00:00Z",
+    "asked_at": TIME,
     "metadata": {"k": 1},
     "thumbs": "up",
     "stars": 4,
@@ -63,8 +65,7 @@ REVIEW = {
 }
 GRADE = {
     **REVIEW,
-    "external_id": "r1",
-    "source": "log",
+    **ANSWER,
     "annotator": "ada",
     "label": "grounded",
     "label_implied": True,
@@ -78,7 +79,7 @@ GRADE = {
     "note": "so",
     "corrected_answer": "right",
     "failure_modes": ["outdated"],
-    "at": "2026-05-01T10:00:00Z",
+    "at": TIME,
 }
 PREFERENCE = {
     "pair_id": "p1",
@@ -89,11 +90,10 @@ PREFERENCE = {
     "preference": "b",
     "shown": "ba",
     "note": "so",
-    "at": "2026-05-01T10:00:00Z",
+    "at": TIME,
 }
 VERDICT = {
-    "external_id": "r1",
-    "source": "log",
+    **ANSWER,
     "judge": "j",
     "judge_version": "7",
     "judge_model": "m",
@@ -140,7 +140,7 @@ JUDGED_PAIR = {
             "shown": "ba",
             "scale": "-3..3",
             "note": "so",
-            "at": "2026-05-01T10:00:00Z",
+            "at": TIME,
             "depth": 3,
         }
     ],
@@ -157,8 +157,7 @@ SAMPLES = {
     "verdicts": {"A": {"ab": "a", "ba": None}},
 }
 REPEATS = {
-    "external_id": "r1",
-    "source": "log",
+    **ANSWER,
     "question": "which?",
     "answer": "left",
     "reference": "left",
@@ -172,24 +171,18 @@ REPEATS = {
     "metadata": {"k": 1},
 }
 FEEDBACK = {
-    "external_id": "r1",
-    "source": "log",
+    **ANSWER,
     "thumbs": "up",
     "stars": 4,
     "comment": "Old price.",
     "feedback": 3,
     "user": "ann",
-    "at": "2026-05-01T10:00:00Z",
+    "at": TIME,
 }
-JUDGED = {
-    "external_id": "r1",
-    "source": "log",
-    "judge": "j",
-    "judge_version": "f00d",
-    "groundedness": 0.1,
-}
+JUDGE = {**ANSWER, "judge": "j", "judge_version": "f00d"}
+JUDGED = {**JUDGE, "groundedness": 0.1}
 AUDIT = {
-    **{name: JUDGED[name] for name in ("external_id", "source", "judge", "judge_version")},
+    **JUDGE,
     "judgment_ask": 0,
     "judgment_repeat": 0,
     "supreme_judge": "s",
@@ -275,6 +268,7 @@ def write(path, row):
 def stored_in(store):
     """Every row of every table, without the times and the events of the imports."""
     times = {"created_at", "imported_at", "started_at", "finished_at", "import_batch_id"}
+    left_out = {"import_batch", "event", "failure_mode"}  # the latter has a time of its own
     with store.reading() as connection:
         stored = {
             table.name: [
@@ -282,8 +276,7 @@ def stored_in(store):
                 for row in connection.execute(table.select()).mappings()
             ]
             for table in METADATA.sorted_tables
-            if table.name
-            not in {"import_batch", "event", "failure_mode"}  # the latter has a time of its own
+            if table.name not in left_out
         }
     store.close()
     return stored

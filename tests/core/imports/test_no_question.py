@@ -15,7 +15,7 @@ from judgeboard.store.response_pages import response_page
 from judgeboard.store.responses import log_answers
 from judgeboard.store.tables import RESPONSE
 from judging_log import judge_once
-from stored_rows import values_of
+from stored_rows import read, values_of
 
 ANSWER = {
     "id": "a1",
@@ -48,31 +48,26 @@ def without_questions(source, count):
     ]
 
 
-def test_answers_without_questions_have_none_in_common(store, bring):
-    assert (
-        bring(*without_questions("old", 3), *without_questions("new", 3), kind="responses").new == 6
-    )
+def test_answers_without_questions_have_none_in_common(store, bring_answers):
+    rows = without_questions("old", 3) + without_questions("new", 3)
+    assert bring_answers(*rows).new == 6
     # By answer and passages.
     assert len(set(values_of(store, RESPONSE.c.evidence_group))) == 3
-    with store.reading() as connection:
-        assert log_answers(connection, "old") == []
-        assert {line.question for line in response_page(connection, RowFilter()).lines} == {
-            "no question"
-        }
+    assert read(store, log_answers, "old") == []
+    lines = read(store, response_page, RowFilter()).lines
+    assert {line.question for line in lines} == {"no question"}
 
 
 @on_sqlite
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_an_export_of_answers_without_questions_comes_back(store, bring, tmp_path, form):
-    bring(*without_questions("old", 3), kind="responses")
+def test_an_export_of_answers_without_questions_comes_back(store, bring_answers, tmp_path, form):
+    bring_answers(*without_questions("old", 3))
     file = tmp_path / f"answers.{form}"
     export_tables(store, {"responses": file}, format=form)
     assert import_file(store, file).unchanged == 3
 
 
-ITEM = JudgeInput(
-    1, "", "The warranty lasts two years.", ("The warranty lasts two years.",), external_id="a1"
-)
+ITEM = JudgeInput(1, "", "The warranty lasts two years.", ("The warranty lasts two years.",))
 
 
 @pytest.mark.parametrize("kind", ["rag", "grade", "rating", "rubric"])
@@ -81,15 +76,14 @@ def test_a_judge_that_needs_the_question_makes_no_call(kind):
         judge = JUDGES[kind].make(JudgeOptions(model="m", base_url=endpoint.base_url))
         verdict = judge_once(judge, ITEM)
     assert (verdict.status, len(endpoint.requests)) == (Status.ERROR, 0)
-    assert "question" in (verdict.error or "")
+    assert "question" in verdict.error
 
 
 def test_a_baseline_judges_only_the_groundedness_without_a_question():
-    verdict = judge_once(JUDGES["lexical"].make(JudgeOptions()), ITEM)
+    judge = JUDGES["lexical"].make(JudgeOptions())
+    verdict = judge_once(judge, ITEM)
     assert (verdict.status, verdict.groundedness, verdict.quality) == (Status.OK, 1.0, None)
-    nothing = judge_once(
-        JUDGES["lexical"].make(JudgeOptions()), JudgeInput(1, "", "Two years.", None)
-    )
+    nothing = judge_once(judge, JudgeInput(1, "", "Two years.", None))
     assert (nothing.status, nothing.groundedness) == (Status.ERROR, None)
 
 

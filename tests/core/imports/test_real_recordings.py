@@ -10,8 +10,8 @@ from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
 from judgeboard.store.opening import open_store
 from judgeboard.store.responses import evidence_group
-from judgeboard.store.tables import METADATA
-from stored_rows import row_count, rows_of
+from judgeboard.store.tables import COMPARISON, JUDGMENT, METADATA
+from stored_rows import row_count, values_of
 
 pytestmark = pytest.mark.shared
 
@@ -37,7 +37,11 @@ def test_ragchecker_comes_in_whole_and_unchanged_when_rows_come_again(
     )
     shutil.copyfile(public_database(*files), tmp_path / "copy.db")
     with closing(open_store(tmp_path / "copy.db")) as store:
-        before = {name: row_count(store, table) for name, table in METADATA.tables.items()}
+
+        def sizes():
+            return {name: row_count(store, table) for name, table in METADATA.tables.items()}
+
+        before = sizes()
         assert [before[name] for name in ("pair", "comparison", "review")] == [280, 280, 560]
         rejected = tmp_path / "rejected.jsonl"
         for name, kind in files:
@@ -45,10 +49,9 @@ def test_ragchecker_comes_in_whole_and_unchanged_when_rows_come_again(
             summary = import_file(store, file, kind=kind, rejected=rejected)
             assert (summary.new, summary.differing) == (0, 0)
             assert summary.unchanged == summary.rows - summary.rejected > 0
-        assert before == {name: row_count(store, table) for name, table in METADATA.tables.items()}
-        assert {row["status"] for row in rows_of(store, METADATA.tables["comparison"])} == {"ok"}
-        judgments = rows_of(store, METADATA.tables["judgment"])
-        assert {row["quality"] for row in judgments} == {None}
+        assert sizes() == before
+        assert {*values_of(store, COMPARISON.c.status)} == {"ok"}
+        assert {*values_of(store, JUDGMENT.c.quality)} == {None}
 
 
 def test_ragtruth_responses(shared):
@@ -58,11 +61,9 @@ def test_ragtruth_responses(shared):
     assert {response.source for response in responses} == {"default"}
     assert sum("quality_flag" in response.metadata for response in responses) == 1718
     assert len({evidence_group(response.query, response.passages) for response in responses}) == 617
-    records = [response for response in responses if response.query_type == "Data2txt"]
-    assert len(records) == 450
-    assert all(
-        len(response.passages) == 1 and response.passages[0].startswith("{") for response in records
-    )
+    passages = [each.passages for each in responses if each.query_type == "Data2txt"]
+    assert len(passages) == 450
+    assert all(len(each) == 1 and each[0].startswith("{") for each in passages)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import io
 import json
 
 import pytest
-from sqlalchemy import func, select
 
 from judgeboard.imports.exports.export import KINDS_OF_EXPORTS
 from judgeboard.imports.importing import import_file
@@ -14,6 +13,7 @@ from judgeboard.tools.history import Page, Window
 from judgeboard.tools.http import Http
 from judgeboard.tools.pull import known_histories, pull
 from sent_traces import gathered, receiving, send_spans, trace
+from stored_rows import row_count, rows_of, values_of
 from tool_histories import TOOLS as FAKES
 from tool_histories import time_of
 
@@ -26,10 +26,10 @@ SCORES = [
 ]
 
 
-def receive(_store, _name, _tool, http):
+def receive(store, _name, _tool, http):
     for number in range(1, COUNT + 1):
         assert send_spans(http, trace(number)).status_code == 200
-    gathered(_store, after=100)
+    gathered(store, after=100)
 
 
 def pulled(store, name, tool, _http):
@@ -71,15 +71,8 @@ def test_a_trace_is_one_answer(name, ways, sqlite_store):
         tool.given = SCORES
         for way in ways * 2:
             way(sqlite_store, name.split(maxsplit=1)[0], tool, http)
-    with sqlite_store.reading() as connection:
-        queries = (
-            connection.execute(select(RESPONSE.c.query).order_by(RESPONSE.c.query)).scalars().all()
-        )
-        assert queries == [f"question {number}" for number in range(1, COUNT + 1)]
-        states = connection.execute(select(TRACE.c.state, TRACE.c.reason)).all()
-        assert [state for state, _ in states] == ["made"] * COUNT, states
-        rows = {
-            table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
-            for table in (JUDGMENT, REVIEW, FEEDBACK)
-        }
-    assert rows == {"judgment": 1, "review": 1, "user_feedback": 1}
+    queries = sorted(values_of(sqlite_store, RESPONSE.c.query))
+    assert queries == [f"question {number}" for number in range(1, COUNT + 1)]
+    states = [(row["state"], row["reason"]) for row in rows_of(sqlite_store, TRACE)]
+    assert [state for state, _ in states] == ["made"] * COUNT, states
+    assert [row_count(sqlite_store, table) for table in (JUDGMENT, REVIEW, FEEDBACK)] == [1, 1, 1]

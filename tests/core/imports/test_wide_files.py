@@ -7,6 +7,7 @@ from engines import on_sqlite
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import import_file
 from judgeboard.store.tables import JUDGMENT_SCORE, REVIEW, REVIEW_SCORE, REVIEWER
+from tool_files import counts
 
 WIDE = """response_id,mara_fluency,mara_coherence,gpt,label,quality
 a1,5,3.5,80,yes,-1
@@ -27,40 +28,40 @@ def test_a_column_per_score_and_person(log, tmp_path):
     others = {"label": "extra", "quality": "extra"}
     of_mara = {"mara_fluency": "scores.fluency", "mara_coherence": "scores.coherence"} | others
     mara = bring("grades", of_mara, annotator="mara", scale="1-5")
-    assert (mara.new, mara.rejected, mara.first_rejected[0].line) == (
-        2,
-        1,
-        4,
-    )  # nobody scored the third answer
+    # Nobody scored the third answer.
+    assert (counts(mara), mara.first_rejected[0].line) == ((2, 0, 1), 4)
     assert bring("grades", of_mara, annotator="mara", scale="1-5").unchanged == 2
     gpt = bring("verdicts", {"gpt": "scores.fluency"} | others, judge="gpt", scale="0-100")
-    assert (gpt.new, gpt.rejected) == (2, 1)
-    values = {"quality": {"-1": ""}}
-    labels = import_file(
-        log.store, path, kind="grades", values=values, constants={"annotator": "zoe"}
+    assert counts(gpt) == (2, 0, 1)
+    values, constants = {"quality": {"-1": ""}}, {"annotator": "zoe"}
+    labels = import_file(log.store, path, kind="grades", values=values, constants=constants)
+    assert counts(labels) == (3, 0, 0)
+    score, review = REVIEW_SCORE.c, REVIEW.c
+    of_reviewer = REVIEWER.c.id == review.reviewer_id
+    scores = (
+        select(REVIEWER.c.name, score.dimension, score.value, score.scale)
+        .join(REVIEW, review.id == score.review_id)
+        .join(REVIEWER, of_reviewer)
     )
-    assert (labels.new, labels.rejected) == (3, 0)
+    of_zoe = (
+        select(review.label, review.quality)
+        .join(REVIEWER, of_reviewer)
+        .where(REVIEWER.c.name == "zoe")
+        .order_by(review.response_id)
+    )
+    judged = select(JUDGMENT_SCORE.c.value, JUDGMENT_SCORE.c.scale)
     with log.store.reading() as connection:
-        scores = select(
-            REVIEWER.c.name, REVIEW_SCORE.c.dimension, REVIEW_SCORE.c.value, REVIEW_SCORE.c.scale
-        )
-        scores = scores.join(REVIEW, REVIEW.c.id == REVIEW_SCORE.c.review_id).join(
-            REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id
-        )
-        assert sorted(map(tuple, connection.execute(scores))) == [
+        assert sorted(connection.execute(scores)) == [
             ("mara", "coherence", 2, "1-5"),
             ("mara", "coherence", 3.5, "1-5"),
             ("mara", "fluency", 5, "1-5"),
         ]
-        judged = select(JUDGMENT_SCORE.c.value, JUDGMENT_SCORE.c.scale)
-        assert sorted(map(tuple, connection.execute(judged))) == [(7, "0-100"), (80, "0-100")]
-        graded = select(REVIEW.c.label, REVIEW.c.quality).join(
-            REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id
-        )
-        of_zoe = connection.execute(
-            graded.where(REVIEWER.c.name == "zoe").order_by(REVIEW.c.response_id)
-        )
-        assert list(map(tuple, of_zoe)) == [("grounded", None), (None, 2), ("hallucinated", None)]
+        assert sorted(connection.execute(judged)) == [(7, "0-100"), (80, "0-100")]
+        assert connection.execute(of_zoe).all() == [
+            ("grounded", None),
+            (None, 2),
+            ("hallucinated", None),
+        ]
     with pytest.raises(BadInput, match=r"--set critic=.*external_id"):
         bring("verdicts", {}, critic="gpt")
     with pytest.raises(BadInput, match=r"--set .*--map .*judge"):
@@ -68,11 +69,8 @@ def test_a_column_per_score_and_person(log, tmp_path):
 
 
 def test_a_column_joins_the_scores_that_a_row_has(reading):
-    head, row = "response_id,judge,scale,scores,flu\n", '1,gpt,0-1,"{""style"": 0.5}",0.3\n'
-    (verdict,) = reading(
-        (head + row).encode(), name="x.csv", kind="verdicts", mapping={"flu": "scores.fluency"}
-    )
-    assert {each.dimension: each.value for each in verdict.verdict.scores} == {
-        "style": 0.5,
-        "fluency": 0.3,
-    }
+    data = b'response_id,judge,scale,scores,flu\n1,gpt,0-1,"{""style"": 0.5}",0.3\n'
+    mapping = {"flu": "scores.fluency"}
+    (verdict,) = reading(data, name="x.csv", kind="verdicts", mapping=mapping)
+    scores = {each.dimension: each.value for each in verdict.verdict.scores}
+    assert scores == {"style": 0.5, "fluency": 0.3}
