@@ -54,3 +54,8 @@ def only(file):
 def counts(summary):
     """Return how many rows of a file were new, unchanged and rejected."""
     return summary.new, summary.unchanged, summary.rejected
+
+
+def wrong_last(*parts):
+    """Return each of these parts of rows with the field that is wrong in it: the last one."""
+    return [(part, list(part)[-1]) for part in parts]

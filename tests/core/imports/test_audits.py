@@ -7,7 +7,7 @@ from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.tables import FLAG, JUDGMENT_REVIEW
 from stored_rows import row_count, rows_of, values_of, write_to
-from tool_files import written
+from tool_files import written, wrong_last
 
 ANSWER = {"external_id": "a", "source": "log"}
 AUDIT = {**ANSWER, "judge": "teacher", "supreme_judge": "reviewer", "correct": False}
@@ -47,14 +47,16 @@ def test_an_audit_is_stored_once_and_raises_its_flag(store, bring):
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"external_id": "b"}, "external_id"),
-        ({"judge": "student"}, "judge"),
+        *wrong_last(
+            {"external_id": "b"},
+            {"judge": "student"},
+            {"correct": "partly"},
+            {"correct": None},
+            {"inclusion_probability": 2},
+            {"inclusion_probability": True},
+        ),
         ({"judgment_repeat": 1}, "judge"),
-        ({"correct": "partly"}, "correct"),
-        ({"correct": None}, "correct"),
         ({"status": "error"}, "correct"),
-        ({"inclusion_probability": 2}, "inclusion_probability"),
-        ({"inclusion_probability": True}, "inclusion_probability"),
     ],
 )
 def test_an_audit_that_cannot_be_stored_names_its_field(bring, change, field):

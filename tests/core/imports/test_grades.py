@@ -35,7 +35,7 @@ from judgeboard.store.tables import REVIEW
 from pair_log import add_pairs, prefer_outside
 from queue_case import queue_case
 from stored_rows import read, values_of, write_to
-from tool_files import counts
+from tool_files import counts, wrong_last
 
 ROW = {"response_id": "r", "annotator": "ann"}
 
@@ -77,25 +77,27 @@ def test_a_label_that_a_decision_implied_stays_an_implied_one(grade, written, im
 @pytest.mark.parametrize(
     ("part", "field"),
     [
+        *wrong_last(
+            {"label": "perhaps"},
+            {"label": 0.5},
+            {"label": ["grounded"]},
+            {"label": "grounded", "label_implied": "perhaps"},
+            {"groundedness": 1.01},
+            {"groundedness": True},
+            {"groundedness": "half"},
+            {"quality": 3.0},
+            {"quality": 0},
+            {"quality": True},
+            {"quality": 3, "spans": [1]},
+            {"quality": 3, "spans": [{"start": 5, "end": 2}]},
+            {"quality": 3, "spans": [{"start": 1}]},
+            {"quality": 3, "note": 7},
+            {"quality": 3, "at": "soon"},
+            {"quality": 3, "annotator": " "},
+        ),
         ({}, None),
         ({"note": "only a note"}, None),
         ({"label": None, "quality": None}, None),
-        ({"label": "perhaps"}, "label"),
-        ({"label": 0.5}, "label"),
-        ({"label": ["grounded"]}, "label"),
-        ({"label": "grounded", "label_implied": "perhaps"}, "label_implied"),
-        ({"groundedness": 1.01}, "groundedness"),
-        ({"groundedness": True}, "groundedness"),
-        ({"groundedness": "half"}, "groundedness"),
-        ({"quality": 3.0}, "quality"),
-        ({"quality": 0}, "quality"),
-        ({"quality": True}, "quality"),
-        ({"quality": 3, "spans": [1]}, "spans"),
-        ({"quality": 3, "spans": [{"start": 5, "end": 2}]}, "spans"),
-        ({"quality": 3, "spans": [{"start": 1}]}, "spans"),
-        ({"quality": 3, "note": 7}, "note"),
-        ({"quality": 3, "at": "soon"}, "at"),
-        ({"quality": 3, "annotator": " "}, "annotator"),
         ({"quality": 3, "response_id": None}, "external_id"),
     ],
 )
@@ -146,14 +148,16 @@ def test_aspects_may_stand_in_one_column(grade):
 @pytest.mark.parametrize(
     ("part", "field"),
     [
+        *wrong_last(
+            {"preference": "C"},
+            {"depth": 3},
+            {"depth": "deep"},
+            {"aspects": [1]},
+            {"preference": "a", "shown": "first"},
+            {"preference": "a", "scale": "1-5"},
+            {"preference": "a", "annotator": None},
+        ),
         ({}, None),
-        ({"preference": "C"}, "preference"),
-        ({"depth": 3}, "depth"),
-        ({"depth": "deep"}, "depth"),
-        ({"aspects": [1]}, "aspects"),
-        ({"preference": "a", "shown": "first"}, "shown"),
-        ({"preference": "a", "scale": "1-5"}, "scale"),
-        ({"preference": "a", "annotator": None}, "annotator"),
     ],
 )
 def test_what_is_no_grade_of_a_pair_is_rejected_with_its_field(refused, part, field):

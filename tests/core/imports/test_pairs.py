@@ -6,6 +6,7 @@ import pytest
 
 from judgeboard.domain import AspectPreference, Pair, Preference, Shown, Status
 from judgeboard.imports.recorded import RecordedJudge
+from tool_files import wrong_last
 
 A, B, TIE = Preference
 AB, BA = Shown
@@ -95,31 +96,30 @@ def test_a_list_is_what_people_said(pair):
 @pytest.mark.parametrize(
     ("part", "field"),
     [
-        ({"id": None}, "external_id"),
-        ({"question": " "}, "question"),
-        ({"answer_b": None}, "answer_b"),
-        ({"answer_a": 3}, "answer_a"),
-        ({"options": "A"}, "options"),
-        ({"options": [1]}, "options"),
-        ({"gold": "C"}, "gold"),
-        ({"judge": "j", "verdict_order_ab": "garbage"}, "verdict_order_ab"),
-        ({"judge": "j", "verdict_order_ab": {"": "a"}}, "verdict_order_ab"),
-        ({"verdict_order_ab": "a"}, "judge"),
-        ({"human": "C"}, "human"),
-        ({"human": 7}, "human"),
-        ({"human": [{"preference": "a"}]}, "human"),
-        ({"human": [{"annotator": "x", "shown": "aa"}]}, "human"),
-        ({"human": [{"annotator": "x", "depth": 3}]}, "human.depth"),
-        ({"human": [{"annotator": "x", "scale": "1-5", "depth": 3}]}, "human"),
-        (
+        *wrong_last(
+            {"question": " "},
+            {"answer_b": None},
+            {"answer_a": 3},
+            {"options": "A"},
+            {"options": [1]},
+            {"gold": "C"},
+            {"judge": "j", "verdict_order_ab": "garbage"},
+            {"judge": "j", "verdict_order_ab": {"": "a"}},
+            {"human": "C"},
+            {"human": 7},
+            {"human": [{"preference": "a"}]},
+            {"human": [{"annotator": "x", "shown": "aa"}]},
+            {"human": [{"annotator": "x", "scale": "1-5", "depth": 3}]},
             {
                 "human": [
                     {"annotator": "x", "scale": "-2..2 (positive: answer 1 better)", "depth": 1}
                 ]
             },
-            "human",
+            {"human": [{"annotator": "x", "depth": "a"}, {"annotator": "x", "depth": "b"}]},
         ),
-        ({"human": [{"annotator": "x", "depth": "a"}, {"annotator": "x", "depth": "b"}]}, "human"),
+        ({"id": None}, "external_id"),
+        ({"verdict_order_ab": "a"}, "judge"),
+        ({"human": [{"annotator": "x", "depth": 3}]}, "human.depth"),
     ],
 )
 def test_what_is_no_pair_is_rejected_with_its_field(refused, part, field):
@@ -274,16 +274,18 @@ def test_none_is_asked_and_unusable(said, given, status):
 @pytest.mark.parametrize(
     ("part", "field"),
     [
+        *wrong_last(
+            {"judge": ""},
+            {"order": None},
+            {"order": "first"},
+            {"verdict": "maybe"},
+            {"verdict": "a", "status": "error"},
+            {"status": "ok"},
+            {"verdict": {"x": "a"}, "aspect": "y"},
+            {"verdict": "a", "condition": "blind"},
+            {"verdict": "a", "ask": -1},
+        ),
         ({"pair_id": None}, "external_id"),
-        ({"judge": ""}, "judge"),
-        ({"order": None}, "order"),
-        ({"order": "first"}, "order"),
-        ({"verdict": "maybe"}, "verdict"),
-        ({"verdict": "a", "status": "error"}, "status"),
-        ({"status": "ok"}, "status"),
-        ({"verdict": {"x": "a"}, "aspect": "y"}, "aspect"),
-        ({"verdict": "a", "condition": "blind"}, "condition"),
-        ({"verdict": "a", "ask": -1}, "ask"),
     ],
 )
 def test_what_is_no_comparison_is_rejected_with_its_field(refused, part, field):

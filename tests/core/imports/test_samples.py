@@ -4,7 +4,7 @@ import pytest
 
 from judgeboard.domain import OVERALL, Preference, ResponseKind, Shown
 from judgeboard.imports.recorded import RecordedJudge
-from tool_files import counts
+from tool_files import counts, wrong_last
 
 ROW = {"id": "q", "question": "how many?", "samples": ["A", None, 3]}
 
@@ -45,13 +45,15 @@ def test_verdicts_by_condition_and_order_with_nothing_dropped(sampled):
 @pytest.mark.parametrize(
     ("part", "field"),
     [
-        ({"samples": []}, "samples"),
-        ({"samples": "A"}, "samples"),
-        ({"samples": [["A"]]}, "samples"),
-        ({"statuses": ["ok", "ok", "error"]}, "statuses"),
-        ({"statuses": ["ok", "lost", "ok"]}, "statuses"),
-        ({"verdicts": {"C": {}}}, "verdicts"),
-        ({"verdicts": {"A": "a"}}, "verdicts"),
+        *wrong_last(
+            {"samples": []},
+            {"samples": "A"},
+            {"samples": [["A"]]},
+            {"statuses": ["ok", "ok", "error"]},
+            {"statuses": ["ok", "lost", "ok"]},
+            {"verdicts": {"C": {}}},
+            {"verdicts": {"A": "a"}},
+        ),
         ({"answer_a": "only one"}, "answer_b"),
     ],
 )
@@ -93,13 +95,15 @@ def test_an_answer_scored_three_times(one):
 @pytest.mark.parametrize(
     ("part", "field"),
     [
-        ({"samples": [6]}, "samples"),
-        ({"samples": ["5"]}, "samples"),
-        ({"samples": [True]}, "samples"),
-        ({"samples": []}, "samples"),
-        ({"samples": [5], "scale": "five"}, "scale"),
-        ({"samples": [5], "scale": None}, "scale"),
-        ({"samples": [5], "rubric": None}, "rubric"),
+        *wrong_last(
+            {"samples": [6]},
+            {"samples": ["5"]},
+            {"samples": [True]},
+            {"samples": []},
+            {"samples": [5], "scale": "five"},
+            {"samples": [5], "scale": None},
+            {"samples": [5], "rubric": None},
+        ),
         ({"samples": [5], "model": None}, "judge"),
     ],
 )

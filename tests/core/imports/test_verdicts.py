@@ -16,6 +16,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.storing import store_responses
 from stored_rows import read, write_to
+from tool_files import wrong_last
 
 ROW = {"response_id": "r", "judge": "detector"}
 
@@ -53,22 +54,21 @@ def test_a_verdict_that_could_not_be_used_says_its_status(judged):
 @pytest.mark.parametrize(
     ("part", "field"),
     [
+        *wrong_last(
+            {"groundedness": 85},
+            {"quality": "three"},
+            {"label": "maybe"},
+            {"quality": 3, "judge": None},
+            {"quality": 3, "reasoning": ["a"]},
+            {"quality": 3, "claims": "a"},
+            {"quality": 3, "claims": [{"status": "supported"}]},
+            {"quality": 3, "claims": [{"text": "a", "status": "fine"}]},
+            {"quality": 3, "claims": [{"text": "a", "status": "supported", "passage": "1"}]},
+        ),
         ({}, None),
         ({"raw": "garbage"}, None),
         ({"status": "refused", "quality": 3}, "status"),
         ({"status": "fine", "quality": 3}, "status"),
-        ({"groundedness": 85}, "groundedness"),
-        ({"quality": "three"}, "quality"),
-        ({"label": "maybe"}, "label"),
-        ({"quality": 3, "judge": None}, "judge"),
-        ({"quality": 3, "reasoning": ["a"]}, "reasoning"),
-        ({"quality": 3, "claims": "a"}, "claims"),
-        ({"quality": 3, "claims": [{"status": "supported"}]}, "claims"),
-        ({"quality": 3, "claims": [{"text": "a", "status": "fine"}]}, "claims"),
-        (
-            {"quality": 3, "claims": [{"text": "a", "status": "supported", "passage": "1"}]},
-            "claims",
-        ),
     ],
 )
 def test_what_is_no_verdict_is_rejected_with_its_field(refused, part, field):
