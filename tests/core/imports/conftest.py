@@ -1,6 +1,7 @@
 """Files of pairs on their way in, and what of them is stored."""
 
 import json
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -43,17 +44,23 @@ def several(reading):
 
 
 @pytest.fixture
-def contents(store):
-    """Return a function that reads every row of every table but the batches of imports."""
+def nothing_changes(store):
+    """Return ``nothing_changes()``: within it, no row of any table changes but those of the batches of imports."""
 
-    def read():
+    def contents():
         with store.reading() as connection:
-            tables = [table for table in METADATA.sorted_tables if table.name != "import_batch"]
             return {
                 table.name: sorted(
                     tuple(map(str, row)) for row in connection.execute(table.select())
                 )
-                for table in tables
+                for table in METADATA.sorted_tables
+                if table.name != "import_batch"
             }
 
-    return read
+    @contextmanager
+    def comparing():
+        before = contents()
+        yield
+        assert contents() == before
+
+    return comparing

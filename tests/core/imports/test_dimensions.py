@@ -44,9 +44,9 @@ def long_form(answers, *dimensions):
     ]
 
 
-def of_ann(numbers=NUMBERS, **fields):
-    """The same fields of a person on each of these answers."""
-    return [{"id": f"a{number}", "rater": "ann", **fields} for number in numbers]
+def of_ann(number, **fields):
+    """A row of one person on the answer with this number."""
+    return {"id": f"a{number}", "rater": "ann", **fields}
 
 
 def scores(store):
@@ -79,7 +79,7 @@ def counted(store, grade="scores", dimension=None):
     return list(getattr(grades, grade).tolist())
 
 
-def test_grades_in_long_form_are_scores_by_dimension(answers, bring_grades, contents):
+def test_grades_in_long_form_are_scores_by_dimension(answers, bring_grades, nothing_changes):
     rows = long_form(10, "tone", "safety", "completeness")
     summary = bring_grades(*rows)
     assert counts(summary) == (60, 0, 0)
@@ -87,9 +87,8 @@ def test_grades_in_long_form_are_scores_by_dimension(answers, bring_grades, cont
     for dimension in ("tone", "safety", "completeness"):
         assert len(counted(answers, dimension=dimension)) == 20
     assert row_count(answers, REVIEW) == 20, "one review of a person and an answer"
-    stored = contents()
-    assert bring_grades(*reversed(rows), name="reversed.jsonl").unchanged == 60
-    assert contents() == stored
+    with nothing_changes():
+        assert bring_grades(*reversed(rows), name="reversed.jsonl").unchanged == 60
 
 
 @on_sqlite
@@ -106,14 +105,14 @@ def test_long_form_may_be_longer_than_a_batch_and_sorted_by_dimension(
 @on_sqlite
 def test_a_dimension_keeps_its_name_whatever_it_is(answers, bring_grades):
     parts = [("faithfulness", 0.25), ("label", 0.5)]
-    rows = [row for name, value in parts for row in of_ann((1, 2), metric=name, value=value)]
+    rows = [of_ann(n, metric=name, value=value) for n in (1, 2) for name, value in parts]
     assert bring_grades(*rows).new == 4
     assert [counted(answers, dimension=name) for name, _ in parts] == [[0.25] * 2, [0.5] * 2]
 
 
 @on_sqlite
 def test_a_rejected_row_gives_nothing(answers, bring_grades):
-    row = {"id": "a1", "rater": "ann", "scale": "1-5"}
+    row = of_ann(1, scale="1-5")
     rows = [{"tone": 3}, {"tone": 5, "safety": 1}, {"tone": 5, "safety": 1}, {"safety": 2}]
     summary = bring_grades(*(row | {"aspects": each} for each in rows))
     assert (summary.new, [each.line for each in summary.first_rejected]) == (2, [2, 3])
@@ -134,21 +133,22 @@ def test_a_dimension_twice_with_another_score_is_rejected_and_an_equal_row_chang
 
 
 def per_dimension(dimension, numbers=NUMBERS):
-    return [row for n in numbers for row in of_ann([n], **{dimension: n % 5 + 1})]
+    return [of_ann(n, **{dimension: n % 5 + 1}) for n in numbers]
 
 
-def test_one_file_per_dimension_adds_its_dimension(answers, bring_grades, contents):
+def test_one_file_per_dimension_adds_its_dimension(answers, bring_grades, nothing_changes):
     files = {
-        "whole.jsonl": of_ann(label="grounded", groundedness=0.5, quality=3, note="n"),
+        "whole.jsonl": [
+            of_ann(n, label="grounded", groundedness=0.5, quality=3, note="n") for n in NUMBERS
+        ],
         "tone.jsonl": per_dimension("tone"),
         "safety.jsonl": per_dimension("safety"),
     }
     for name, rows in files.items():
         assert bring_grades(*rows, name=name).new == 5
-    stored = contents()
-    for name in (*files, *reversed(files), "whole.jsonl"):
-        assert bring_grades(*files[name], name=name).unchanged == 5
-    assert contents() == stored
+    with nothing_changes():
+        for name in (*files, *reversed(files), "whole.jsonl"):
+            assert bring_grades(*files[name], name=name).unchanged == 5
     assert counted(answers, "quality") == [3] * 5
     assert counted(answers, "groundedness") == [0.5] * 5
     for dimension in ("tone", "safety"):
@@ -158,7 +158,7 @@ def test_one_file_per_dimension_adds_its_dimension(answers, bring_grades, conten
 
 
 def test_a_changed_score_replaces_this_score_alone(answers, bring_grades):
-    row = {"id": "a1", "rater": "ann", "scale": "1-5"}
+    row = of_ann(1, scale="1-5")
     bring_grades(row | {"tone": 2}, name="tone.jsonl")
     bring_grades(row | {"safety": 3, "brevity": 1, "note": "kept"}, name="safety.jsonl")
     assert bring_grades(row | {"safety": 5}, name="safety2.jsonl").new == 1
@@ -211,7 +211,7 @@ def test_an_export_of_added_dimensions_comes_back_whole(answers, bring_grades, t
     ],
 )
 def test_the_scale_of_a_dimension_is_known_or_asked(answers, bring_grades, numbers, scale):
-    rows = [row for n, number in enumerate(numbers, 1) for row in of_ann([n], tone=number)]
+    rows = [of_ann(n, tone=number) for n, number in enumerate(numbers, 1)]
     if scale is None:
         with pytest.raises(UnclearFile) as unclear:
             bring_grades(*rows)
@@ -226,7 +226,7 @@ def test_the_scale_of_a_dimension_is_known_or_asked(answers, bring_grades, numbe
 @on_sqlite
 def test_a_score_outside_the_scale_is_a_rejected_row(answers, bring_grades):
     rows = per_dimension("tone", range(1, 29))
-    summary = bring_grades(*rows, *of_ann([29], tone="good"), *of_ann([30], tone=None))
+    summary = bring_grades(*rows, of_ann(29, tone="good"), of_ann(30, tone=None))
     assert (summary.new, [(each.line, each.field) for each in summary.first_rejected]) == (
         28,
         [(29, "tone"), (30, None)],
@@ -245,7 +245,7 @@ def test_columns_beside_scores_are_no_scores(answers, tmp_path):
 
 @on_sqlite
 def test_beside_a_label_only_a_column_with_the_name_of_a_score_is_read(answers, bring_grades):
-    rows = [row for n in NUMBERS for row in of_ann([n], label="grounded", tone=n, score=n)]
+    rows = [of_ann(n, label="grounded", tone=n, score=n) for n in NUMBERS]
     assert bring_grades(*rows).new == 5
     assert dimensions_in(answers) == {"score"}
     unclear = [row | {"rater": "bob", "score": 3} for row in rows]

@@ -256,15 +256,34 @@ def test_other_archives_and_databases_are_still_refused(tmp_path, start):
         read_records(other)
 
 
+LABEL_STUDIO = {
+    "id": 1,
+    "data": {"id": "q1", "question": "Which rope?", "answer": "A dry one."},
+    "predictions": [{"id": 1, "model_version": "m1", "result": [], "score": 0.5}],
+    "annotations": [
+        {
+            "completed_by": "ines",
+            "result": [{"from_name": "label", "value": {"choices": ["grounded"]}}],
+        },
+    ],
+}
+ARGILLA = {
+    "id": "q1",
+    "fields": {"question": "How many slings?", "answer": "Eight."},
+    "responses": {
+        "label": [
+            {"value": "grounded", "user_id": "ann"},
+            {"value": "hallucinated", "user_id": "ben"},
+        ],
+    },
+    "suggestions": {"label": {"value": "grounded", "score": 0.9, "agent": "m2"}},
+}
+DEEPEVAL = {"input": "q", "actualOutput": "a", "retrievalContext": ["p"]}
+MESSAGES = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
 RECORDS = [
     INSPECT_SAMPLE,
     RAGAS,
-    {
-        "input": "q",
-        "actualOutput": "a",
-        "retrievalContext": ["p"],
-        "metricsData": [{"name": "n", "score": 1}],
-    },
+    DEEPEVAL | {"metricsData": [{"name": "n", "score": 1}]},
     {
         "vars": {"question": "q"},
         "response": {"output": "a"},
@@ -272,14 +291,7 @@ RECORDS = [
         "testCase": {},
         "provider": {},
     },
-    {
-        "id": 1,
-        "data": {"question": "q", "answer": "a"},
-        "predictions": [{"id": 1, "result": []}],
-        "annotations": [
-            {"completed_by": 1, "result": [{"from_name": "label", "value": {"choices": ["bad"]}}]}
-        ],
-    },
+    LABEL_STUDIO,
     {
         "id": 1,
         "question": "q",
@@ -291,17 +303,9 @@ RECORDS = [
         "updated_at": "2026-11-21T04:36:17Z",
         "span": "[]",
     },
-    {
-        "fields": {"question": "q", "answer": "a"},
-        "responses": {"label": [{"value": "bad", "user_id": "u"}]},
-        "suggestions": {"label": {"value": "good", "score": 0.9, "agent": "j"}},
-        "metadata": {},
-    },
+    ARGILLA | {"metadata": {}},
     {"question": "q", "answer": "a", "label.responses": ["bad"], "label.responses.users": ["u"]},
-    {
-        "model": "m",
-        "messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}],
-    },
+    {"model": "m", "messages": MESSAGES},
     {"question": "q", "student_answer": "a", "teacher_grading": "1", "reviewer_feedback": "0"},
     {
         "run_id": "r",
@@ -378,17 +382,8 @@ OWN = {"id": "r7", "model": "m", "rating": 4, "timestamp": "2026-11-21T04:00:00Z
             },
             "a ragas dataset",
         ),
-        (
-            {
-                "messages": [
-                    {"role": "user", "content": "q"},
-                    {"role": "assistant", "content": "a"},
-                ],
-                "context": ["p"],
-            },
-            "OpenAI chat logs",
-        ),
-        ({"input": "q", "actualOutput": "a", "retrievalContext": ["p"]}, "DeepEval test cases"),
+        ({"messages": MESSAGES, "context": ["p"]}, "OpenAI chat logs"),
+        (DEEPEVAL, "DeepEval test cases"),
     ],
 )
 def test_columns_beside_those_of_a_tool_keep_their_meaning(tmp_path, row, tool):
@@ -406,30 +401,6 @@ def test_columns_beside_those_of_a_tool_keep_their_meaning(tmp_path, row, tool):
     if tool == "a ragas dataset":
         _, (verdict,) = opened(file, "verdicts")
         assert len(verdict.verdict.scores) + (verdict.verdict.groundedness is not None) == 1
-
-
-LABEL_STUDIO = {
-    "id": 1,
-    "data": {"id": "q1", "question": "Which rope?", "answer": "A dry one."},
-    "predictions": [{"id": 1, "model_version": "m1", "result": [], "score": 0.5}],
-    "annotations": [
-        {
-            "completed_by": "ines",
-            "result": [{"from_name": "label", "value": {"choices": ["grounded"]}}],
-        },
-    ],
-}
-ARGILLA = {
-    "id": "q1",
-    "fields": {"question": "How many slings?", "answer": "Eight."},
-    "responses": {
-        "label": [
-            {"value": "grounded", "user_id": "ann"},
-            {"value": "hallucinated", "user_id": "ben"},
-        ],
-    },
-    "suggestions": {"label": {"value": "grounded", "score": 0.9, "agent": "m2"}},
-}
 
 
 def imported(store, file, **options):

@@ -121,56 +121,45 @@ def test_a_name_that_can_mean_two_things_leaves_the_field_to_a_better_one(one, b
     assert response.metadata == dict([other])
 
 
-def proposed(*columns, rows, needed=("query", "answer")):
+def proposed(columns, needed=("query", "answer")):
     """Return the proposal for a file of answers of which no column is recognised."""
-    by_column = {name: [row[at] for row in rows] for at, name in enumerate(columns)}
-    return propose(ResponseImport.columns, needed, list(ResponseImport.columns), by_column)
+    return propose(ResponseImport.columns, needed, list(ResponseImport.columns), columns)
 
 
 def test_the_columns_of_another_language_are_proposed():
-    rows = [
-        (
-            "T-1",
-            "03/04/2026 10:00",
-            "Wo ist meine Rechnung?",
-            "Im Konto.",
-            "Rechnungen sind im Konto.|Mehr.",
-            "web",
-            "gut",
-        ),
-        (
-            "T-2",
-            "04/04/2026 10:00",
-            "Was kostet das?",
-            "Zehn Euro im Monat.",
-            "Preise je Monat.|Preise im Jahr.",
-            "app",
-            "",
-        ),
-    ]
-    names = ("ticket", "geöffnet", "kunde", "bot", "wissen", "kanal", "notiz")
-    mapping = proposed(*names, rows=rows)
-    fields = {
+    columns = {
+        "ticket": ["T-1", "T-2"],
+        "geöffnet": ["03/04/2026 10:00", "04/04/2026 10:00"],
+        "kunde": ["Wo ist meine Rechnung?", "Was kostet das?"],
+        "bot": ["Im Konto.", "Zehn Euro im Monat."],
+        "wissen": ["Rechnungen sind im Konto.|Mehr.", "Preise je Monat.|Preise im Jahr."],
+        "kanal": ["web", "app"],
+        "notiz": ["gut", ""],
+    }
+    assert proposed(columns) == {
         "ticket": "external_id",
         "geöffnet": "asked_at",
         "kunde": "query",
         "bot": "answer",
         "wissen": "context",
     }
-    assert mapping == fields
-    assert proposed("Kundenfrage", "Botantwort", rows=[("Was?", "Das.")]) == {
-        "Kundenfrage": "query",
-        "Botantwort": "answer",
-    }
+    columns = {"Kundenfrage": ["Was?"], "Botantwort": ["Das."]}
+    assert proposed(columns) == {"Kundenfrage": "query", "Botantwort": "answer"}
 
 
 def test_values_alone_are_enough_for_question_and_answer():
-    rows = [
-        ("web", "How do I reset it?", "Open the page and press the button.", "KB-1;KB-2", 3.2),
-        ("web", "Where is my invoice?", "Your invoice is in the account.", "KB-3;KB-4", 2.1),
-        ("app", "Can I pay later?", "Yes, choose that at the end.", "KB-5", 0.4),
-    ]
-    assert proposed("a", "b", "c", "d", "response_time", rows=rows) == {"b": "query", "c": "answer"}
+    columns = {
+        "a": ["web", "web", "app"],
+        "b": ["How do I reset it?", "Where is my invoice?", "Can I pay later?"],
+        "c": [
+            "Open the page and press the button.",
+            "Your invoice is in the account.",
+            "Yes, choose that at the end.",
+        ],
+        "d": ["KB-1;KB-2", "KB-3;KB-4", "KB-5"],
+        "response_time": [3.2, 2.1, 0.4],
+    }
+    assert proposed(columns) == {"b": "query", "c": "answer"}
 
 
 @pytest.mark.parametrize(
@@ -199,5 +188,5 @@ def test_values_alone_are_enough_for_question_and_answer():
     ],
 )
 def test_names_and_values_make_a_proposal_together(column, values, field):
-    mapping = proposed(column, rows=[(value,) for value in values], needed=())
-    assert mapping == ({} if field is None else {column: field})
+    mapping = {} if field is None else {column: field}
+    assert proposed({column: values}, needed=()) == mapping

@@ -107,17 +107,14 @@ def test_a_row_whose_only_news_is_an_order_in_vain_is_new(store, bring):
     assert counts(summary) == (2, 0, 0)
 
 
-def test_other_texts_under_a_known_id_are_rejected_with_the_line(bring, contents):
+def test_other_texts_under_a_known_id_are_rejected_with_the_line(bring, nothing_changes):
     bring(row())
-    before = contents()
-    summary = bring(
-        row(),
-        row(answer_b="else", judge="j", verdict_order_ab="a", human=[{"annotator": "x", "d": "a"}]),
-    )
+    human = [{"annotator": "x", "d": "a"}]
+    with nothing_changes():
+        summary = bring(row(), row(answer_b="else", judge="j", verdict_order_ab="a", human=human))
     (problem,) = summary.first_rejected
     assert (summary.differing, problem.line, problem.field) == (1, 2, "answer_a")
     assert problem.row["answer_b"] == "else"
-    assert contents() == before
 
 
 @on_sqlite
@@ -185,7 +182,7 @@ def test_grades_of_pairs_and_of_answers_share_a_file(bring, bring_answers, bring
 
 
 @on_sqlite
-def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents):
+def test_comparisons_come_beside_the_pairs_they_name(store, bring, nothing_changes):
     bring(row("p1"), row("p2"))
     bring(row("p2"), source="other")
     said = {"judge": "j", "order": "ab", "verdict": "B"}
@@ -201,22 +198,20 @@ def test_comparisons_come_beside_the_pairs_they_name(store, bring, contents):
     assert re.findall(r"'(\w+)'", ambiguous) == ["p2", "default", "other"]
     assert re.findall(r"'(\w+)'", unknown) == ["p3"]
     assert verdicts(store, "j") == [("overall", "a", None, True, True)]
-    before = contents()
-    assert bring(*rows[:2], kind="comparisons").unchanged == 2
-    assert contents() == before
+    with nothing_changes():
+        assert bring(*rows[:2], kind="comparisons").unchanged == 2
     assert bring({**rows[0], "verdict": "B"}, kind="comparisons").differing == 1
 
 
-def test_a_dry_run_counts_orders_in_vain_as_the_import_does(bring, contents):
+def test_a_dry_run_counts_orders_in_vain_as_the_import_does(bring, nothing_changes):
     rows = [
         row("p1", judge="j", verdict_order_ab="a"),
         row("p1", judge="k"),
         row("p2"),
         row("p2", judge="j"),
     ]
-    before = contents()
-    tried = bring(*rows, dry_run=True)
-    assert contents() == before
+    with nothing_changes():
+        tried = bring(*rows, dry_run=True)
     assert counts(tried) == (4, 0, 0)
     assert bring(*rows).new == 4
     assert bring(*rows, dry_run=True).unchanged == 4
@@ -239,7 +234,9 @@ def test_a_run_of_each_judge_says_where_its_verdicts_are_from(store, bring):
 
 
 @on_sqlite
-def test_what_was_forgotten_does_not_come_back_with_its_file(store, bring, bring_samples, contents):
+def test_what_was_forgotten_does_not_come_back_with_its_file(
+    store, bring, bring_samples, nothing_changes
+):
     human = [{"annotator": "ada", "d": "a", "note": "hers"}]
     rows = [
         row(judge="j", verdict_order_ab="a", raw_ab="[[A]]", human=human),
@@ -249,10 +246,9 @@ def test_what_was_forgotten_does_not_come_back_with_its_file(store, bring, bring
     bring(*rows)
     bring_samples(tries)
     write_to(store, forget_response, "pair:p:a", actor="me")
-    before = contents()
-    assert bring(*rows).unchanged == 2
-    assert bring_samples(tries).unchanged == 1
-    assert contents() == before
+    with nothing_changes():
+        assert bring(*rows).unchanged == 2
+        assert bring_samples(tries).unchanged == 1
 
 
 @on_sqlite
@@ -324,7 +320,9 @@ def scored(name="r", **more):
 
 
 @on_sqlite
-def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring_samples, contents):
+def test_samples_and_verdicts_by_condition_are_of_one_version(
+    store, bring_samples, nothing_changes
+):
     told = {"A": {"ab": "a", "ba": None}, "B": {"ab": "b", "ba": "b"}}
     rows = [sampled(verdicts=told, gold="B", category="math"), sampled("q2")]
     assert bring_samples(*rows).new == 2
@@ -336,9 +334,8 @@ def test_samples_and_verdicts_by_condition_are_of_one_version(store, bring_sampl
         ("plain", "a", None),
         ("reference", "b", "b"),
     ]
-    before = contents()
-    assert bring_samples(*rows).unchanged == 2
-    assert contents() == before
+    with nothing_changes():
+        assert bring_samples(*rows).unchanged == 2
 
 
 @on_sqlite
@@ -357,7 +354,7 @@ def test_samples_join_the_pair_that_has_the_answers(bring, bring_samples):
     assert bring_samples(sampled(question="how few?")).differing == 1
 
 
-def test_repeats_are_judgments_by_one_version_per_rubric(store, bring_repeats, contents):
+def test_repeats_are_judgments_by_one_version_per_rubric(store, bring_repeats, nothing_changes):
     rows = [
         scored(),
         scored("r2", rubric="by speed", samples=[1, None, 3], raw=["slow", "?", "so so"]),
@@ -383,9 +380,8 @@ def test_repeats_are_judgments_by_one_version_per_rubric(store, bring_repeats, c
             (2, "ok", None, 3),
         ]
     assert {*values_of(store, RESPONSE.c.kind)} == {"candidate"}
-    before = contents()
-    assert bring_repeats(*rows).unchanged == 2
-    assert contents() == before
+    with nothing_changes():
+        assert bring_repeats(*rows).unchanged == 2
 
 
 @on_sqlite

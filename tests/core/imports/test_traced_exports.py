@@ -47,10 +47,8 @@ def test_a_trace_of_a_captured_export_is_one_answer(shared):
                 "gpt-4o-mini-2024-07-18",
                 "material",
             ), name
-            kept = {
-                key: first.metadata.get(key)
-                for key in ("session", "user", "prompt_tokens", "completion_tokens")
-            }
-            assert list(kept.values()) == ["sess-42", "u-7", 57, 21], name
-            details = [(each["id"], each["score"]) for each in first.metadata["context_details"]]
+            kept = first.metadata
+            assert (kept["session"], kept["user"]) == ("sess-42", "u-7"), name
+            assert (kept["prompt_tokens"], kept["completion_tokens"]) == (57, 21), name
+            details = [(each["id"], each["score"]) for each in kept["context_details"]]
             assert details == [("slings-07", 0.91), ("ropes-02", 0.64)], name
