@@ -20,6 +20,7 @@ from tool_files import INSPECT_SAMPLE, opened, records, written
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
 SLINGS = "Slings. Dyneema melts at about 145 °C, so never let it run over itself under load."
 ROPES = "Ropes. Nylon melts at about 250 °C and stretches; it is what most ropes are made of."
+PASSAGES = SLINGS, ROPES
 BOTH = "Dyneema melts at about 145 °C, nylon at about 250 °C."
 CITED = "Dyneema melts at about 145 °C [1]; nylon melts at about 250 °C [2]."
 WRONG = "Dyneema melts at about 145 °C, nylon at about 310 °C."
@@ -39,12 +40,12 @@ TAKEN_FOR = {
         "deepeval/evaluation_result.json",
         "deepeval/llm_test_case.json",
         "deepeval/dot_deepeval/.latest_run_full.json",
-    ): ("DeepEval", QUESTION, BOTH, (SLINGS, ROPES), None),
+    ): ("DeepEval", QUESTION, BOTH, PASSAGES, None),
     ("deepeval/goldens.json", "deepeval/goldens.csv", "deepeval/goldens.jsonl"): (
         "DeepEval",
         QUESTION,
         "145",
-        (SLINGS, ROPES),
+        PASSAGES,
         None,
     ),
     (
@@ -52,7 +53,7 @@ TAKEN_FOR = {
         "labelstudio/export_JSON_MIN.json",
         "labelstudio/export_CSV.csv",
         "labelstudio/export_TSV.tsv",
-    ): ("Label Studio", QUESTION, WRONG, (SLINGS, ROPES), None),
+    ): ("Label Studio", QUESTION, WRONG, PASSAGES, None),
     ("promptfoo/results.json", "promptfoo/results.jsonl", "promptfoo/results.csv"): (
         "promptfoo",
         QUESTION,
@@ -67,7 +68,7 @@ TAKEN_FOR = {
         "ragas/hf/data-00000-of-00001.arrow",
         "ragas/result.csv",
         "ragas/result.jsonl",
-    ): ("ragas", QUESTION, BOTH, (SLINGS, ROPES), None),
+    ): ("ragas", QUESTION, BOTH, PASSAGES, None),
     ("ragas/multi_turn.jsonl",): (
         "ragas",
         "What is the weather in Bergen?",

@@ -9,6 +9,7 @@ import pytest
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.store.tables import METADATA
+from tool_files import written
 
 Row = dict[str, Any]
 ANSWER = {"external_id": "r1", "source": "log"}
@@ -244,17 +245,18 @@ def store_with(tmp_path, new_store):
     def new(rows):
         store = new_store()
         for kind, row in rows:
-            file = write(tmp_path / "before.jsonl", row)
+            file = written(tmp_path, row, name="before.jsonl")
             assert import_file(store, file, kind=kind).new == 1
         return store
 
     return new
 
 
-def write(path, row):
-    if path.suffix == ".jsonl":
-        path.write_text(json.dumps(row), encoding="utf-8")
-        return path
+def written_as(format_name, folder, row):
+    """Write a row to a file of this format."""
+    if format_name == "jsonl":
+        return written(folder, row)
+    path = folder / "any.csv"
     cells = {
         name: value if isinstance(value, str) else json.dumps(value) for name, value in row.items()
     }
@@ -288,17 +290,17 @@ def test_a_rejected_row_is_stored_like_the_row_itself_once_its_reason_is_gone(
     store_with, tmp_path, kind, row, no_fields, refusing, needed, format_name
 ):
     assert set(row) - {"extra"} == set(kind_class(kind).columns) - no_fields
-    file = write(tmp_path / f"file.{format_name}", row)
+    file = written_as(format_name, tmp_path, row)
     first = store_with(refusing)
     refused = import_file(first, file, kind=kind)
     first.close()
     assert (refused.new, refused.rejected, refused.rejected_file is None) == (0, 1, False)
     assert refused.first_rejected[0].field in {None, "id", *row}
     direct, again, bare = (store_with(needed) for _ in range(3))
-    written = json.loads(refused.rejected_file.read_text())["row"]
+    bare_row = json.loads(refused.rejected_file.read_text())["row"]
     assert import_file(direct, file, kind=kind).new == 1
     assert import_file(again, refused.rejected_file, kind=kind).new == 1
-    assert import_file(bare, write(tmp_path / "row.jsonl", written), kind=kind).new == 1
+    assert import_file(bare, written(tmp_path, bare_row, name="row.jsonl"), kind=kind).new == 1
     assert stored_in(again) == stored_in(bare) == stored_in(direct)
 
 

@@ -18,7 +18,7 @@ from judgeboard.measure.fields import field_agreement
 from judgeboard.store.label_schemas import ensure_schema, list_schemas
 from judging_log import address
 from stored_rows import read, write_to
-from tool_files import counts
+from tool_files import counts, written
 
 GRADE = {"response_id": "r", "annotator": "ann"}
 VERDICT = {"response_id": "r", "judge": "detector"}
@@ -259,8 +259,7 @@ def test_a_label_set_needs_labels_and_a_name_of_its_own(answers):
 
 @on_sqlite
 def test_the_command_reads_classes_and_suggests_the_comparison(answers, tmp_path, capsys):
-    file = tmp_path / "grades.jsonl"
-    file.write_text("\n".join(map(json.dumps, OF_MARA)), encoding="utf-8")
+    file = written(tmp_path, *OF_MARA)
     database = ("--db", address(answers))
     assert run(["import", "--kind", "grades", str(file), "--label-set", NAME, *database]) == 0
     assert f"judgeboard agreement --schema {NAME}" in capsys.readouterr().err

@@ -31,6 +31,7 @@ from judgeboard.store.tables import FLAG, RESPONSE
 from review_case import flagged_case
 from stored_rows import read, write_to
 from stored_rows import rows_of as rows_of_table
+from tool_files import counts, written
 
 NOW = datetime(2026, 3, 1, 9, 41, tzinfo=UTC)
 
@@ -105,8 +106,7 @@ def filled(demo, tmp_path_factory):
     ]
     own = {"label": "grounded", "failure_modes": ["rude"], "label_schema": "tone v2"}
     fields = {"kind": True, "why": "please"}
-    labels = path.with_name("labels.jsonl")
-    labels.write_text(json.dumps(named[2] | own | {"annotator": "Ada L", "fields": fields}))
+    labels = written(path.parent, named[2] | own | {"annotator": "Ada L", "fields": fields})
     assert import_file(store, labels, kind="grades").new == 1
     flags = [row["id"] for row in rows_of_table(store, FLAG) if row["state"] == "open"]
     jon = write_to(store, store_reviewer, "page", "Bo M")
@@ -200,15 +200,13 @@ def test_a_judge_that_judged_again_keeps_its_asks_and_repeats(sqlite_store, tmp_
 
 
 def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(store, tmp_path):
-    case = flagged_case(store)
-    file = tmp_path / "verdicts.jsonl"
+    flagged_case(store)
     asks = (3.0, 2**31, -1, True, "many")  # pandas writes 3 as 3.0 beside missing values
     [answer] = exported(store, "responses")
     row = {name: answer[name] for name in ("source", "external_id")}
     row |= {"judge": "own", "groundedness": 0.5}
-    file.write_text("".join(json.dumps(row | {"ask": ask}) + "\n" for ask in asks))
-    summary = import_file(case.store, file, kind="verdicts")
-    assert (summary.new, summary.rejected) == (1, 4)
+    file = written(tmp_path, *(row | {"ask": ask} for ask in asks))
+    assert counts(import_file(store, file, kind="verdicts")) == (1, 0, 4)
 
 
 def test_an_exported_flag_is_not_read_as_the_verdict_that_it_repeats(sqlite_store, tmp_path):

@@ -14,33 +14,32 @@ from stored_rows import row_count
 
 
 @pytest.fixture
-def database(sqlite_store):
+def mcp(sqlite_store):
+    """Return ``mcp(words)``, which runs `judgeboard mcp` on a database with an answer."""
     queue_case(sqlite_store).flagged(0.1)
-    return ["--db", str(sqlite_store.engine.url.database)]
+    return lambda *words: run(["mcp", *words, "--db", str(sqlite_store.engine.url.database)])
 
 
-def test_drafts_are_listed_confirmed_and_dismissed_by_command(database, sqlite_store, capsys):
+def test_drafts_are_listed_confirmed_and_dismissed_by_command(mcp, sqlite_store, capsys):
     agent = Agent(sqlite_store)
     for note in ("first \x1b[31mred", "second"):
         agent.data("draft_review", answer="1", review={"note": note})
-    assert run(["mcp", "drafts", *database]) == 0
+    assert mcp("drafts") == 0
     printed = capsys.readouterr().out
     assert "first" in printed
     assert "\x1b" not in printed
-    assert run(["mcp", "confirm", "1", *database]) == 0
-    assert run(["mcp", "dismiss", "2", *database]) == 0
+    assert mcp("confirm", "1") == 0
+    assert mcp("dismiss", "2") == 0
     assert row_count(sqlite_store, REVIEW) == 1
     capsys.readouterr()
-    assert run(["mcp", "drafts", "--json", *database]) == 0
+    assert mcp("drafts", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {"drafts": []}
-    assert run(["mcp", "confirm", "1", *database]) == 2
+    assert mcp("confirm", "1") == 2
     assert "confirmed already" in capsys.readouterr().err
-    assert run(["mcp", "confirm", "99", *database]) == 2
+    assert mcp("confirm", "99") == 2
 
 
-def test_without_the_extra_the_command_names_it_and_the_route_is_missing(
-    database, monkeypatch, capsys
-):
+def test_without_the_extra_the_command_names_it_and_the_route_is_missing(mcp, monkeypatch, capsys):
     imported = builtins.__import__
 
     def without(name, *arguments, **options):
@@ -49,7 +48,7 @@ def test_without_the_extra_the_command_names_it_and_the_route_is_missing(
         return imported(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    assert run(["mcp", *database]) == 2
+    assert mcp() == 2
     assert "judgeboard[mcp]" in capsys.readouterr().err
     monkeypatch.setattr("judgeboard.mcp.route.find_spec", lambda _name: None)
     assert endpoints(None) == ()

@@ -37,6 +37,11 @@ ORDERS = (
 
 
 @pytest.fixture
+def case(store):
+    return queue_case(store)
+
+
+@pytest.fixture
 def agent(store):
     return Agent(store)
 
@@ -60,8 +65,7 @@ def test_there_are_few_tools_and_each_says_what_it_does_with_an_example():
         assert bool(tool.example) == bool(parameters), name
 
 
-def test_figures_are_those_of_the_commands(store, agent):
-    case = queue_case(store)
+def test_figures_are_those_of_the_commands(store, case, agent):
     for id_ in case.flagged(0.1, 0.2, 0.8, 0.9):
         case.grade(id_, case.mara, groundedness=0.4)
     assert agent.data("read_stats") == to_plain(measure_log(store))
@@ -72,8 +76,7 @@ def test_figures_are_those_of_the_commands(store, agent):
     assert agent.data("measure_trend", period="day")["measure"] == "groundedness"
 
 
-def test_answers_are_searched_in_pages_and_opened(store, agent):
-    case = queue_case(store)
+def test_answers_are_searched_in_pages_and_opened(case, agent):
     low, _, high = case.flagged(0.1, 0.2, 0.9)
     case.decide(1, case.mara, note="wrong passage")
     first = agent.data("search_answers", order="lowest", limit=2)
@@ -216,9 +219,8 @@ def test_a_grade_has_all_fields_of_a_drafted_review():
     assert isinstance(DraftedReview(label="grounded", note="n").grade, Grade)
 
 
-def test_a_key_of_one_source_reads_and_drafts_about_this_source_alone(store):
+def test_a_key_of_one_source_reads_and_drafts_about_this_source_alone(store, case):
     """Each tool that reads is called, so that none can show another source."""
-    case = queue_case(store)
     flagged = case.flagged(0.1, 0.2, 0.9)
     for id_ in flagged:
         case.grade(id_, case.mara, quality=1, note="the secret hunter2 of the log")
@@ -252,8 +254,7 @@ def test_a_key_of_one_source_reads_and_drafts_about_this_source_alone(store):
 
 
 @on_sqlite
-def test_a_person_of_one_source_sees_and_confirms_no_draft_about_another(store, agent):
-    case = queue_case(store)
+def test_a_person_of_one_source_sees_and_confirms_no_draft_about_another(store, case, agent):
     case.flagged(0.1)
     person = add_person(store, "rae@example.org", Role.REVIEWER, "cli:test")
     set_sources(store, "rae@example.org", ["shop"], "cli:test")
