@@ -1,5 +1,6 @@
 """Files of tools: written for a test, and read as an import reads them."""
 
+import csv
 import json
 
 from judgeboard.domain import Response
@@ -29,6 +30,21 @@ INSPECT_SAMPLE = {
 def written(folder, *rows, name="any.jsonl"):
     file = folder / name
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def written_csv(file, *rows):
+    """Write rows as a table; None is an empty cell, and any other value that is no text is JSON."""
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.DictWriter(stream, list(dict.fromkeys(name for row in rows for name in row)))
+        table.writeheader()
+        for row in rows:
+            table.writerow(
+                {
+                    name: value if value is None or isinstance(value, str) else json.dumps(value)
+                    for name, value in row.items()
+                }
+            )
     return file
 
 

@@ -1,6 +1,5 @@
 """The file of rejected rows can be imported: it stores what the rows themselves would have stored."""
 
-import csv
 import json
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.store.tables import METADATA
-from tool_files import written
+from tool_files import written, written_csv
 
 Row = dict[str, Any]
 ANSWER = {"external_id": "r1", "source": "log"}
@@ -254,17 +253,9 @@ def store_with(tmp_path, new_store):
 
 def written_as(format_name, folder, row):
     """Write a row to a file of this format."""
-    if format_name == "jsonl":
-        return written(folder, row)
-    path = folder / "any.csv"
-    cells = {
-        name: value if isinstance(value, str) else json.dumps(value) for name, value in row.items()
-    }
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, [*cells, "empty"])
-        table.writeheader()
-        table.writerow({**cells, "empty": ""})
-    return path
+    if format_name == "csv":
+        return written_csv(folder / "any.csv", row | {"empty": ""})
+    return written(folder, row)
 
 
 def stored_in(store):

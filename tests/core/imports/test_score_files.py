@@ -1,8 +1,5 @@
 """Files with scores alone add them to stored answers, by trace or span; those without an answer are rejected rows."""
 
-import csv
-import io
-import json
 from functools import partial
 from uuid import UUID
 
@@ -19,7 +16,7 @@ from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW
 from judging_log import address
 from sent_traces import Sent, gathered, receiving, send_spans, trace
 from stored_rows import rows_of, values_of
-from tool_files import written
+from tool_files import written, written_csv
 
 TRACE, SPAN, UNKNOWN = Sent(1).trace_id, Sent(1).span_id, "f" * 32
 LANGFUSE = [
@@ -78,20 +75,6 @@ def phoenix(trace_id):
     return [{"span_id": span_id, **nothing, **row} for row in PHOENIX]
 
 
-def as_csv(rows):
-    text = io.StringIO()
-    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
-    table.writeheader()
-    for row in rows:
-        table.writerow(
-            {
-                name: json.dumps(value) if isinstance(value, dict) else value
-                for name, value in row.items()
-            }
-        )
-    return text.getvalue()
-
-
 @pytest.fixture
 def received(store):
     """A database with the answer of a trace."""
@@ -105,8 +88,7 @@ def received(store):
 def test_scores_belong_to_the_answer_of_their_trace(tool, received, tmp_path, capsys):
     rows = [*tool(TRACE), *tool(UNKNOWN)]
     if received.is_sqlite:
-        file = tmp_path / "scores.csv"
-        file.write_text(as_csv(rows))
+        file = written_csv(tmp_path / "scores.csv", *rows)
     else:
         file = written(tmp_path, *rows, name="scores.jsonl")
     for again in (False, True):

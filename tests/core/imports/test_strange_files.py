@@ -1,7 +1,5 @@
 """Files that nobody of ours has seen are imported whole: at once, or with the one command that the import prints."""
 
-import csv
-import io
 import json
 import shlex
 import shutil
@@ -27,6 +25,7 @@ from judgeboard.store.tables import (
     VERSION,
 )
 from stored_rows import row_count, values_of
+from tool_files import written, written_csv
 
 TOPICS = (
     "return a lamp",
@@ -42,7 +41,7 @@ def imported(sqlite_store, tmp_path):
     """Return ``imported(rows)``, which imports rows as a file, with all that stands beside its answers."""
 
     def bring(rows, name="log.csv"):
-        file = rows if isinstance(rows, Path) else written(tmp_path / name, rows)
+        file = rows if isinstance(rows, Path) else file_of(tmp_path / name, rows)
         summary = import_file(sqlite_store, file)
         assert summary.rejected == 0, summary.first_rejected
         for kind in summary.others:
@@ -62,16 +61,10 @@ def answers_in(store):
     return rows_of(store, select(RESPONSE).order_by(RESPONSE.c.id))
 
 
-def written(path, rows):
+def file_of(path, rows):
     if path.suffix == ".csv":
-        text = io.StringIO()
-        table = csv.DictWriter(text, list(rows[0]))
-        table.writeheader()
-        table.writerows(rows)
-        path.write_text(text.getvalue(), encoding="utf-8")
-    else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+        return written_csv(path, *rows)
+    return written(path.parent, *rows, name=path.name)
 
 
 def stored_as_printed(file, database, capsys):
@@ -232,7 +225,7 @@ def test_the_values_show_a_row_per_message_under_unknown_names(imported, tmp_pat
         for n in range(3)
         for place, (who, text) in enumerate([("Kunde", "Geht für"), ("Bot", "Ja, für")] * 2)
     ]
-    file = written(tmp_path / "log.csv", rows)
+    file = written_csv(tmp_path / "log.csv", *rows)
     file.write_bytes(file.read_text("utf-8").encode("cp1252"))
     answers = imported(file)
     assert turns_of_conversations(answers) == {"g0": 2, "g1": 2, "g2": 2}
@@ -259,7 +252,9 @@ def test_further_passages_may_stand_in_rows_without_question_and_answer(tmp_path
         for n in range(9)
         for part in range(3)
     ]
-    answers = stored_as_printed(written(tmp_path / "log.csv", rows), tmp_path / "log.db", capsys)
+    answers = stored_as_printed(
+        written_csv(tmp_path / "log.csv", *rows), tmp_path / "log.db", capsys
+    )
     assert [len(each.passages) for each in answers] == [3] * 9
 
 
@@ -343,7 +338,9 @@ def test_columns_in_other_languages_are_found(names, texts, tmp_path, capsys):
         for n in range(12)
     ]
     rows = [dict(zip(names, row, strict=True)) for row in cells]
-    answers = stored_as_printed(written(tmp_path / "log.csv", rows), tmp_path / "log.db", capsys)
+    answers = stored_as_printed(
+        written_csv(tmp_path / "log.csv", *rows), tmp_path / "log.db", capsys
+    )
     assert (answers[3].query, answers[3].answer) == cells[3][1:3]
     assert {each.query_type for each in answers} == {"a", "b"}
     assert row_count(open_store(tmp_path / "log.db"), FEEDBACK) == 12
@@ -354,7 +351,7 @@ def test_a_file_name_is_no_question_and_a_gold_text_no_answer(tmp_path, capsys):
         {"input_file": "prompts.txt", "golden": f"Gold text {n}.", "raw": f"It opens at {n}."}
         for n in range(9)
     ]
-    file = written(tmp_path / "log.csv", rows)
+    file = written_csv(tmp_path / "log.csv", *rows)
     assert run(["import", str(file), "--db", str(tmp_path / "log.db")]) == 2
     printed = capsys.readouterr().err.splitlines()
     words = [line.split() for line in printed if line.startswith("  ")]
@@ -401,16 +398,7 @@ def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
     end = " Schöne Grüße." if shape == "cp1252" else ""
     for row in rows:
         row[names["answer"]] += end
-    table = shape in {"csv", "cp1252"}
-    if table:
-        rows = [
-            {
-                name: json.dumps(value) if isinstance(value, list) else value
-                for name, value in row.items()
-            }
-            for row in rows
-        ]
-    file = written(folder / ("log.csv" if table else "log.jsonl"), rows)
+    file = file_of(folder / ("log.csv" if shape in {"csv", "cp1252"} else "log.jsonl"), rows)
     if shape == "cp1252":
         file.write_bytes(file.read_text(encoding="utf-8").encode("cp1252"))
     if shape == "wrapped":
