@@ -1,5 +1,7 @@
 """What the checks read of a judge version from the store."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,6 @@ from judgeboard.domain import (
     JudgeVersion,
     Pair,
     Preference,
-    Response,
     ResponseKind,
     Shown,
     Status,
@@ -44,13 +45,13 @@ from judgeboard.store.judge_versions import (
 )
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.storing import store_judgments
 from judging_log import by_number, rag, store_answers
+from stored_rows import read, write_to
 
 
 def record(log, version):
-    with log.store.reading() as connection:
-        return read_record(connection, version, shipped_models())
+    return read(log.store, read_record, version, shipped_models())
 
 
 def measured(log, name):
@@ -60,9 +61,29 @@ def measured(log, name):
 
 
 def say(log, version, response_id, repeat, **fields):
-    verdict = Verdict(**({"status": Status.OK} | fields))
-    with log.store.writing() as connection:
-        store_judgments(connection, version, None, [NewJudgment(response_id, 0, repeat, verdict)])
+    judgment = NewJudgment(response_id, 0, repeat, Verdict(**({"status": Status.OK} | fields)))
+    write_to(log.store, store_judgments, version, None, [judgment])
+
+
+def by_tenths(ids):
+    """Verdicts on answers: groundedness 0, 0.1, 0.2 and so on."""
+    return {each: {"groundedness": place / 10} for place, each in enumerate(ids)}
+
+
+def levels(name, values, scale=None, counts=None):
+    counts = np.ones(len(values), dtype=np.int64) if counts is None else np.array(counts)
+    return levels_of(name, ValueCounts(np.array(values), counts, scale))
+
+
+def compared(log, version, *verdicts, model_b=None):
+    """Store one pair, the order in which it was shown and what the judge said of each."""
+    pair = Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o", model_b=model_b)
+    (pair_id,) = write_to(log.store, store_pairs, [pair]).ids
+    items = [NewComparison(pair_id, *each) for each in verdicts]
+    write_to(log.store, store_comparisons, version, None, items)
+
+
+A_OVERALL = (StepRecord(Status.OK), {"overall": Preference.A})
 
 
 @on_sqlite
@@ -113,9 +134,8 @@ def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log):
     ],
 )
 def test_a_scale_is_read_from_its_words_or_from_what_was_given(scale, values, names):
-    counts = ValueCounts(np.array(values), np.ones(len(values), dtype=np.int64), scale)
-    assert levels_of("tone", counts).names == names
-    assert levels_of("tone", counts).counts.sum() == len(values)
+    tone = levels("tone", values, scale)
+    assert (tone.names, tone.counts.sum()) == (names, len(values))
 
 
 @pytest.mark.parametrize(
@@ -131,22 +151,15 @@ def test_a_scale_is_read_from_its_words_or_from_what_was_given(scale, values, na
     ],
 )
 def test_a_judge_can_give_the_levels_of_the_coarsest_scale_with_its_scores(values, possible):
-    counts = ValueCounts(np.array(values), np.ones(len(values), dtype=np.int64))
-    assert (
-        len(levels_of("groundedness", counts).names),
-        levels_of("groundedness", counts).possible,
-    ) == (11, possible)
+    groundedness = levels("groundedness", values)
+    assert (len(groundedness.names), groundedness.possible) == (11, possible)
 
 
 def test_fractions_between_0_and_1_are_tenths_and_a_long_scale_has_its_used_steps():
-    fractions = levels_of("depth", ValueCounts(np.array([0.2, 0.4]), np.array([3, 5]), "0-1"))
-    assert (fractions.names[2], fractions.counts.tolist()) == (
-        "about 0.2",
-        [0, 0, 3, 0, 5, 0, 0, 0, 0, 0, 0],
-    )
-    hundred = levels_of(
-        "score", ValueCounts(np.array([20.0, 60.0, 90.0]), np.array([1, 1, 1]), "0-100")
-    )
+    fractions = levels("depth", [0.2, 0.4], "0-1", [3, 5])
+    assert fractions.names[2] == "about 0.2"
+    assert fractions.counts.tolist() == [0, 0, 3, 0, 5, *[0] * 6]
+    hundred = levels("score", [20.0, 60.0, 90.0], "0-100")
     assert (len(hundred.names), hundred.possible) == (101, 11)
 
 
@@ -166,10 +179,8 @@ def test_a_judge_of_0_and_1_that_finds_every_bad_answer_has_not_collapsed(log):
 @on_sqlite
 def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answers(log):
     version = log.version()
-    ids = log.answers(2, group=1) + log.answers(1)
-    log.say(version, {each: {"groundedness": place / 10} for place, each in enumerate(ids)})
-    with log.store.writing() as connection:
-        forget_response(connection, "a2", actor="test")
+    log.say(version, by_tenths(log.answers(2, group=1) + log.answers(1)))
+    write_to(log.store, forget_response, "a2", actor="test")
     scored = record(log, version).scored
     assert sorted(scored.scores["groundedness"].tolist()) == [0.0, 0.2]
     assert scored.lengths.tolist() == [len("answer 1")] * 2
@@ -178,41 +189,29 @@ def test_length_and_evidence_stand_beside_each_score_but_not_of_forgotten_answer
 
 @on_sqlite
 def test_users_are_down_or_up_and_those_between_say_nothing(log):
-    version = log.version()
-    kinds = (
-        (FeedbackKind.THUMBS, 0),
-        (FeedbackKind.THUMBS, 1),
-        (FeedbackKind.STARS, 3),
-        (FeedbackKind.STARS, 5),
-    )
-    ids = [
-        log.answers(1, feedback=(Feedback(kind, value),))[0] for kind, value in kinds
-    ] + log.answers(1)
-    log.say(version, {each: {"groundedness": place / 10} for place, each in enumerate(ids)})
+    version, (thumbs, stars) = log.version(), (FeedbackKind.THUMBS, FeedbackKind.STARS)
+    given = [Feedback(*each) for each in ((thumbs, 0), (thumbs, 1), (stars, 3), (stars, 5))]
+    answers = [*({"feedback": (each,)} for each in given), {}]
+    log.say(version, by_tenths(log.answers_of(answers)))
     heard = record(log, version).feedback
-    assert sorted(zip(heard.scores["groundedness"].tolist(), heard.down.tolist(), strict=True)) == [
-        (0.0, True),
-        (0.1, False),
-        (0.3, False),
-    ]
+    down = dict(zip(heard.scores["groundedness"].tolist(), heard.down.tolist(), strict=True))
+    assert down == {0.0: True, 0.1: False, 0.3: False}
 
 
 @on_sqlite
 def test_controls_are_read_with_their_originals(log):
     version, other = log.version(), log.version("other")
     first, second = log.answers(2)
-    of_no_kind = log.answers(1, derived_from=first, kind=ResponseKind.CONTROL)[0]
+    (of_no_kind,) = log.answers(1, derived_from=first, kind=ResponseKind.CONTROL)
     assert record(log, version).controls == {}
-    with log.store.writing() as connection:
-        named = [
-            Response(
-                *("log", f"a{number}#control-truncated-0", "q", "half"),
-                derived_from=original,
-                kind=ResponseKind.CONTROL,
-            )
-            for number, original in enumerate((first, second), start=1)
-        ]
-        one, two = store_responses(connection, named).new
+    one, two = log.answers_of(
+        {
+            "external_id": f"a{number}#control-truncated-0",
+            "derived_from": original,
+            "kind": ResponseKind.CONTROL,
+        }
+        for number, original in enumerate((first, second), start=1)
+    )
     qualities = {first: 4, one: 2, two: 1, of_no_kind: 1}
     log.say(version, {each: {"quality": quality} for each, quality in qualities.items()})
     log.say_all(other, [second], quality=4)
@@ -224,15 +223,13 @@ def test_controls_are_read_with_their_originals(log):
 
 
 def of_kind(log, kind, name, **params):
-    with log.store.writing() as connection:
-        return ensure_version(connection, JudgeVersion(name, kind, params=params))
+    return write_to(log.store, ensure_version, JudgeVersion(name, kind, params=params))
 
 
 @on_sqlite
 def test_a_version_answers_for_its_own_repeats_alone(log):
-    shaky, sound = of_kind(log, "rag", "rag", v=1), of_kind(log, "rag", "rag", v=2)
-    ids = log.answers(20)
-    for place, each in enumerate(ids):
+    shaky, sound = (log.version(v=number) for number in (1, 2))
+    for place, each in enumerate(log.answers(20)):
         for repeat in (0, 1):
             say(log, shaky, each, repeat, quality=3 if repeat and place % 2 else 4)
             say(log, sound, each, repeat, quality=4)
@@ -244,57 +241,40 @@ def test_a_version_answers_for_its_own_repeats_alone(log):
 
 @on_sqlite
 def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log):
-    one, two, live = (
-        of_kind(log, "replay", "gpt", r=1),
-        of_kind(log, "replay", "gpt", r=2),
-        log.version("gpt"),
-    )
+    one, two = (of_kind(log, "replay", "gpt", r=rubric) for rubric in (1, 2))
     a, b, c, d, e = log.answers(5)
     for version, response, values in (
         (one, a, (3, 3, 3)),
         (one, b, (3, 4, 3)),
         (two, c, (2, 2)),
-        (live, d, (1, 2)),
+        (log.version("gpt"), d, (1, 2)),
+        (two, e, (3,)),
     ):
         for repeat, value in enumerate(values):
-            expected = DimensionScore("expected score", value + repeat / 100, "1-5")
-            say(
-                log,
-                version,
-                response,
-                repeat,
-                scores=(DimensionScore("score", value, "1-5"), expected),
-            )
-    say(log, two, e, 0, scores=(DimensionScore("score", 3, "1-5"),))
+            given = {"score": value, "expected score": value + repeat / 100}
+            scores = tuple(DimensionScore(*each, "1-5") for each in given.items())
+            say(log, version, response, repeat, scores=scores)
     say(log, two, e, 1, status=Status.UNPARSABLE)
     for version in (one, two):
         recorded = record(log, version).repeats
-        assert dict(zip(recorded.response_ids.tolist(), recorded.same.tolist(), strict=True)) == {
-            a: True,
-            b: False,
-            c: True,
-        }
+        same = dict(zip(recorded.response_ids.tolist(), recorded.same.tolist(), strict=True))
+        assert same == {a: True, b: False, c: True}
         assert (recorded.measure, recorded.incomplete) == ("score", 1)
 
 
 @on_sqlite
 def test_health_and_repeats_give_the_same_figure(log):
-    version = of_kind(log, "rag", "rag", temperature=0.7)
-    ids = [each for group in range(8) for each in log.answers(5, group=group)]
+    version = log.version(temperature=0.7)
+    ids = log.answers_of({"group": place // 5} for place in range(40))
     for place, each in enumerate(ids):
         for repeat in range(3):
             # Groundedness is a tenth apart: near, and not the same.
             fields = {"groundedness": 0.6 if repeat and place % 4 == 0 else 0.5}
-            say(
-                log,
-                version,
-                each,
-                repeat,
-                **({"status": Status.REFUSED} if repeat and place % 10 == 3 else fields),
-            )
+            if repeat and place % 10 == 3:
+                fields = {"status": Status.REFUSED}
+            say(log, version, each, repeat, **fields)
     check = measured(log, "self_consistency")
-    with log.store.reading() as connection:
-        main = repeats_report(connection, version="rag").main
+    main = read(log.store, repeats_report, version="rag").main
     assert check.statistic == main.self_consistency
     assert (main.items, main.incomplete) == (36, 4)
     assert main.self_consistency.value == pytest.approx(26 / 36)
@@ -307,16 +287,7 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log):
     version = log.version()
     a, b = log.answers(2)
     log.say(version, {a: {"quality": 3}, b: {"status": Status.REFUSED}})
-    with log.store.writing() as connection:
-        (pair_id,) = store_pairs(
-            connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o")]
-        ).ids
-        assert pair_id is not None
-        items = [
-            NewComparison(pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A}),
-            NewComparison(pair_id, Shown.BA, StepRecord(Status.ERROR)),
-        ]
-        store_comparisons(connection, version, None, items)
+    compared(log, version, (Shown.AB, *A_OVERALL), (Shown.BA, StepRecord(Status.ERROR)))
     recorded = record(log, version)
     assert recorded.asked == {"ok": 2, "refused": 1, "error": 1}
     assert recorded.generators == {None: 1}
@@ -327,30 +298,18 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log):
 @on_sqlite
 def test_mended_replies_are_counted(store):
     store_answers(store, 3)
-    mended = completion(
-        '{"groundedness": 1, "quality": 4, "reasoning": "\\"detail\\": \\"mended: ",}'
-    )
-    quoting = completion(
-        '{"reasoning": "\\"detail\\": \\"mended: ", "groundedness": 1, "quality": 4}'
-    )
-    with RecordingEndpoint(by_number({1: mended, 2: quoting})) as endpoint:
+    mended = '{"groundedness": 1, "quality": 4, "reasoning": "\\"detail\\": \\"mended: ",}'
+    quoting = '{"reasoning": "\\"detail\\": \\"mended: ", "groundedness": 1, "quality": 4}'
+    replies = {1: completion(mended), 2: completion(quoting)}
+    with RecordingEndpoint(by_number(replies)) as endpoint:
         judge_pending(store, rag(endpoint))
-    with store.reading() as connection:
-        (version,) = list_versions(connection)
-        assert count_mended(connection, version.id) == 1
+    (version,) = read(store, list_versions)
+    assert read(store, count_mended, version.id) == 1
 
 
 def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log):
     version = log.version("compare")
-    with log.store.writing() as connection:
-        (pair_id,) = store_pairs(
-            connection, [Pair("log", "p", "Which?", "A", "B", model_a="gpt-4o", model_b="phi-4")]
-        ).ids
-        assert pair_id is not None
-        comparison = NewComparison(
-            pair_id, Shown.AB, StepRecord(Status.OK), {"overall": Preference.A}
-        )
-        store_comparisons(connection, version, None, [comparison])
+    compared(log, version, (Shown.AB, *A_OVERALL), model_b="phi-4")
     recorded = record(log, version)
     assert recorded.generators == {"gpt-4o": 1, "phi-4": 1}
     assert recorded.pairs["overall"].one_order
@@ -359,30 +318,21 @@ def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log):
 @on_sqlite
 def test_costs_are_summed_over_answers_where_both_are_known(log):
     version = log.version()
-    a, b, c = (log.answers(1, generator_cost=cost)[0] for cost in (0.01, 0.03, None))
-    log.say(
-        version,
-        {
-            a: {"quality": 3, "cost_micro": 2_000},
-            b: {"quality": 3},
-            c: {"quality": 3, "cost_micro": 5_000},
-        },
-    )
+    a, b, c = log.answers_of({"generator_cost": cost} for cost in (0.01, 0.03, None))
+    log.say(version, {a: {"cost_micro": 2_000}, b: {}, c: {"cost_micro": 5_000}})
     log.say(
         version,
         {a: {"status": Status.ERROR, "cost_micro": 1_000}, b: {"quality": 2, "cost_micro": 6_000}},
     )
     costs = record(log, version).costs
-    assert costs.n == 2
-    assert (costs.upper, costs.lower) == pytest.approx((0.009, 0.04))
-    assert (costs.upper_squared, costs.product) == pytest.approx(
-        (0.003**2 + 0.006**2, 0.003 * 0.01 + 0.006 * 0.03)
+    assert (costs.n, costs.upper, costs.lower, costs.upper_squared, costs.product) == pytest.approx(
+        (2, 0.009, 0.04, 0.003**2 + 0.006**2, 0.003 * 0.01 + 0.006 * 0.03)
     )
 
 
 def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log):
     version = log.version()
-    ids = [log.answers(1, generator_model=model)[0] for model in ("gpt-4o", None, "gpt-4o")]
+    ids = log.answers_of({"generator_model": model} for model in ("gpt-4o", None, "gpt-4o"))
     log.say_all(version, ids[:2], groundedness=0.5, quality=3)
     log.reviews({ids[0]: {"quality": 4}, ids[1]: {"quality": 2}})
     recorded = record(log, version).graded
@@ -419,10 +369,8 @@ def test_labels_of_chosen_answers_decide_nothing_about_the_length(log):
     log.review_all([*flagged, *ids[1:30:3]], label=BAD)
     check = CHECKS["verbosity_at_equal_grades"](record(log, version))
     assert (check.state, check.statistic.value) == (State.NOT_MEASURED, None)
-    assert check.notes == (
-        note("few_equal_grades", n=0, least=30),
-        note("only_sampled_grades", graded=90, n=0),
-    )
+    few = note("few_equal_grades", n=0, least=30)
+    assert check.notes == (few, note("only_sampled_grades", graded=90, n=0))
     log.flag(drawn, "random_sample")
     log.review_all([each for each in drawn if each not in flagged], label=BAD)
     of_labels = record(log, version).graded["label"]
@@ -430,11 +378,10 @@ def test_labels_of_chosen_answers_decide_nothing_about_the_length(log):
 
 
 def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log):
-    log.version("rag", v=1)
-    newest = log.version("rag", v=2)
+    log.version(v=1)
+    newest = log.version(v=2)
     report = measure_health(log.store, "rag")
-    assert report.fingerprint == newest.fingerprint
-    assert report.warnings == 0
+    assert (report.fingerprint, report.warnings) == (newest.fingerprint, 0)
     assert {check.state.value for check in report.checks} == {"not_measured"}
 
 
@@ -447,9 +394,9 @@ def test_marks_read_off_two_stored_verdicts_are_no_requests(log):
     assert record(log, supreme).asked == {"ok": 3}
 
 
-def read(log, kept, version):
-    with log.store.reading() as connection:
-        return kept.read(record_mark(connection), connection, version, shipped_models())
+def kept_record(log, kept, version):
+    mark = read(log.store, record_mark)
+    return read(log.store, partial(kept.read, mark), version, shipped_models())
 
 
 @on_sqlite
@@ -457,20 +404,17 @@ def test_a_record_is_read_anew_when_anything_of_it_may_have_changed(log):
     version, kept = log.version(), KeptRecords()
     ids = log.answers(3)
     log.say_all(version, ids, quality=4)
-    first = read(log, kept, version)
-    assert read(log, kept, version) is first
+    first = kept_record(log, kept, version)
+    assert kept_record(log, kept, version) is first
     log.say_all(version, ids[:1], quality=2)
-    second = read(log, kept, version)
+    second = kept_record(log, kept, version)
     assert (first.asked, second.asked) == ({"ok": 3}, {"ok": 4})
     log.review_all(ids, quality=1)
-    third = read(log, kept, version)
-    assert (third.graded["quality"].people.tolist(), "quality" in second.graded) == (
-        [1.0] * 3,
-        False,
-    )
-    with log.store.writing() as connection:
-        forget_response(connection, "a3", actor="test")
-    assert len(read(log, kept, version).scored.lengths) == 2
+    third = kept_record(log, kept, version)
+    assert "quality" not in second.graded
+    assert third.graded["quality"].people.tolist() == [1.0] * 3
+    write_to(log.store, forget_response, "a3", actor="test")
+    assert len(kept_record(log, kept, version).scored.lengths) == 2
 
 
 def test_a_record_does_not_live_for_ever_and_only_the_last_are_kept(log):
@@ -480,11 +424,11 @@ def test_a_record_does_not_live_for_ever_and_only_the_last_are_kept(log):
     ids = log.answers(1)
     for each in versions:
         log.say_all(each, ids, label=GOOD)
-    found = {each.id: read(log, kept, each) for each in versions}
-    assert read(log, kept, versions[-1]) is found[versions[-1].id]
-    assert read(log, kept, versions[0]) is not found[versions[0].id]
+    found = {each.id: kept_record(log, kept, each) for each in versions}
+    assert kept_record(log, kept, versions[-1]) is found[versions[-1].id]
+    assert kept_record(log, kept, versions[0]) is not found[versions[0].id]
     now[0] = SECONDS
-    assert read(log, kept, versions[-1]) is not found[versions[-1].id]
+    assert kept_record(log, kept, versions[-1]) is not found[versions[-1].id]
 
 
 @pytest.mark.parametrize(
@@ -551,11 +495,11 @@ def test_a_table_of_ones_own_wins_and_leaves_the_rest(tmp_path):
         '"House" = ["house-small", "house-big"]\n'
     )
     own = model_table(file)
-    assert [
-        own.family(model) for model in ("house-judge", "gpt-4o-mini", "gpt-4.1", "claude-3-opus")
-    ] == [*("OpenAI", "Ours", "OpenAI", "Anthropic")]
-    assert own.smaller("llama-2-7b", "house-large") is True
-    assert own.smaller("house-small", "house-big") is True
+    families = {"house-judge": "OpenAI", "gpt-4o-mini": "Ours", "claude-3-opus": "Anthropic"}
+    families["gpt-4.1"] = "OpenAI"
+    assert {model: own.family(model) for model in families} == families
+    for smaller, larger in (("llama-2-7b", "house-large"), ("house-small", "house-big")):
+        assert own.smaller(smaller, larger) is True
     assert model_table() is shipped_models()
 
 
