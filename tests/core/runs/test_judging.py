@@ -7,6 +7,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import product
 
 import pytest
 from sqlalchemy import event
@@ -30,17 +31,35 @@ from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.store import engine, outages
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
+from judgeboard.store.tables import FLAG
 from judging_log import address, asked, by_number, judgments, rag, runs, store_answers, until
+from stored_rows import values_of
 
 
-def judge(store, script, **options):
-    prices = options.pop("prices", None)
-    tries = options.pop("tries", 1)
+def judge(store, script=None, prices=None, **options):
     with RecordingEndpoint(script) as endpoint:
-        summary = judge_pending(
-            store, rag(endpoint, prices=prices, tries=tries), **{"concurrency": 4} | options
-        )
+        summary = judge_pending(store, rag(endpoint, prices=prices), **{"concurrency": 4} | options)
     return summary, endpoint
+
+
+def good_until(calls, **fields):
+    """Give so many good verdicts, and then refuse the key."""
+    return lambda _request, number: (
+        verdict(**fields) if number < calls else failure(401, "no such key")
+    )
+
+
+def in_background(endpoint, store, **options):
+    """Judge in a thread until four calls wait for the endpoint; return the run, which goes on."""
+    endpoint.hold_after(8)
+    run = ThreadPoolExecutor().submit(
+        judge_pending, store, rag(endpoint.server), concurrency=4, **options
+    )
+    until(
+        lambda: len(judgments(store)) == 8 and len(endpoint.server.requests) == 12,
+        "calls are under way",
+    )
+    return run
 
 
 @pytest.fixture
@@ -54,47 +73,42 @@ def prices(tmp_path):
 @on_sqlite
 def test_every_answer_is_asked_once_and_a_second_call_asks_nothing(store):
     store_answers(store, 30)
-    summary, endpoint = judge(store, always(verdict()))
-    assert (summary.selected, summary.ok, summary.not_reached, summary.state) == (
-        30,
-        30,
-        0,
-        RunState.DONE,
-    )
-    assert sorted(asked(endpoint).elements()) == list(range(30))
-    assert {(row["id"], row["ask"]) for row in judgments(store)} == {
-        (str(number), 0) for number in range(30)
-    }
-    again, endpoint = judge(store, always(verdict()))
+    summary, endpoint = judge(store)
+    assert (summary.selected, summary.ok, summary.not_reached) == (30, 30, 0)
+    assert summary.state is RunState.DONE
+    assert asked(endpoint) == dict.fromkeys(range(30), 1)
+    asks = {(int(row["id"]), row["ask"]) for row in judgments(store)}
+    assert asks == {(number, 0) for number in range(30)}
+    again, endpoint = judge(store)
     assert (again.selected, again.asked, endpoint.requests) == (0, 0, [])
 
 
 def test_newcomers_are_asked_and_those_judged_before_are_not(sqlite_store):
     store_answers(sqlite_store, 5)
-    judge(sqlite_store, always(verdict()))
+    judge(sqlite_store)
     store_answers(sqlite_store, 3, first=5)
-    summary, endpoint = judge(sqlite_store, always(verdict()))
+    summary, endpoint = judge(sqlite_store)
     assert (summary.selected, sorted(asked(endpoint))) == (3, [5, 6, 7])
 
 
 @on_sqlite
 def test_what_a_model_said_is_kept_whole(store):
     store_answers(store, 1)
-    reasoning = "It is not said."
-    said = verdict(reasoning=reasoning, groundedness=0.25, quality=2)
+    given = {"reasoning": "It is not said.", "groundedness": 0.25, "quality": 2}
+    said = verdict(**given)
     judge(store, always(said))
     (row,) = judgments(store)
-    assert (row["status"], row["groundedness"], row["quality"]) == ("ok", 0.25, 2)
-    assert row["reasoning"] == reasoning
-    assert row["raw"] == said.body["choices"][0]["message"]["content"]
-    assert (row["model_reported"], row["prompt_tokens"], row["completion_tokens"]) == (
-        "scripted-model",
-        100,
-        20,
-    )
+    expected = given | {
+        "status": "ok",
+        "raw": said.body["choices"][0]["message"]["content"],
+        "model_reported": "scripted-model",
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "reply_format": "json_schema",
+        "label": None,
+    }
+    assert {name: row[name] for name in expected} == expected
     assert row["latency_ms"] >= 0
-    assert row["reply_format"] == "json_schema"
-    assert row["label"] is None
 
 
 def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store):
@@ -110,8 +124,7 @@ def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store):
     }
     summary, endpoint = judge(store, by_number(replies))
     assert (summary.ok, summary.unparsable, summary.refused, summary.error) == (6, 3, 1, 2)
-    assert summary.asked == summary.selected == 12
-    assert summary.state is RunState.DONE
+    assert (summary.asked, summary.selected, summary.state) == (12, 12, RunState.DONE)
     stored = {int(row["id"]): row for row in judgments(store)}
     assert stored[1]["raw"] == unusable
     assert "0 to 1" in stored[2]["error"]
@@ -139,18 +152,13 @@ def test_what_a_model_does_not_take_is_left_out_once_and_every_call_is_stored(sq
 @on_sqlite
 def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_on(store):
     store_answers(store, 40)
-    summary, _ = judge(
-        store, lambda _request, number: verdict() if number < 10 else failure(401, "no such key")
-    )
+    summary, _ = judge(store, good_until(10))
     assert summary.state is RunState.STOPPED
-    assert "OPENAI_API_KEY" in (summary.why_stopped or "")
-    assert (summary.error, summary.ok, summary.not_reached) == (
-        0,
-        len(judgments(store)),
-        40 - summary.ok,
-    )
-    assert summary.ok <= 10
-    mended, endpoint = judge(store, always(verdict()))
+    assert "OPENAI_API_KEY" in summary.why_stopped
+    stored = len(judgments(store))
+    assert (summary.error, summary.ok, summary.not_reached) == (0, stored, 40 - stored)
+    assert stored <= 10
+    mended, endpoint = judge(store)
     assert (mended.run_id, mended.ok, mended.state) == (summary.run_id, 40, RunState.DONE)
     assert len(endpoint.requests) == 40 - summary.ok
 
@@ -158,34 +166,24 @@ def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_o
 def test_failed_ones_are_asked_again_and_only_they(store):
     store_answers(store, 6)
     judge(store, by_number({1: completion("hm"), 4: failure(400, "too long")}))
-    plain, _ = judge(store, always(verdict()))
+    plain, _ = judge(store)
     # A failed one has a judgment: a plain run leaves it.
     assert plain.selected == 0
-    again, endpoint = judge(store, always(verdict()), mode="failed")
+    again, endpoint = judge(store, mode="failed")
     assert (again.selected, again.ok, sorted(asked(endpoint))) == (2, 2, [1, 4])
-    asks = [
-        (row["id"], row["ask"], row["status"])
-        for row in judgments(store)
-        if row["id"] in {"1", "4"}
-    ]
-    assert sorted(asks) == [
-        ("1", 0, "unparsable"),
-        ("1", 1, "ok"),
-        ("4", 0, "error"),
-        ("4", 1, "ok"),
-    ]
-    nothing, _ = judge(store, always(verdict()), mode="failed")
+    rows = judgments(store)
+    asks = {(row["id"], row["ask"]): row["status"] for row in rows if row["id"] in {"1", "4"}}
+    first, second = {("1", 0): "unparsable", ("4", 0): "error"}, {("1", 1): "ok", ("4", 1): "ok"}
+    assert asks == first | second
+    assert len(rows) == 8
+    nothing, _ = judge(store, mode="failed")
     assert nothing.selected == 0
 
 
 def test_an_interrupted_rejudge_is_continued_and_a_finished_one_starts_anew(store):
     store_answers(store, 20)
     judge(store, always(verdict(quality=1)))
-    stopped, _ = judge(
-        store,
-        lambda _request, number: verdict(quality=2) if number < 8 else failure(401, "no"),
-        mode="all",
-    )
+    stopped, _ = judge(store, good_until(8, quality=2), mode="all")
     assert (stopped.state, 0 < stopped.ok <= 8) == (RunState.STOPPED, True)
     continued, endpoint = judge(store, always(verdict(quality=3)), mode="all")
     assert (continued.run_id, continued.ok, continued.not_reached) == (stopped.run_id, 20, 0)
@@ -193,18 +191,17 @@ def test_an_interrupted_rejudge_is_continued_and_a_finished_one_starts_anew(stor
     assert {row["ask"] for row in judgments(store)} == {0, 1}
     anew, endpoint = judge(store, always(verdict(quality=4)), mode="all")
     assert (anew.run_id != stopped.run_id, anew.ok, len(endpoint.requests)) == (True, 20, 20)
-    assert sorted((int(row["id"]), row["ask"]) for row in judgments(store)) == [
-        (number, ask) for number in range(20) for ask in range(3)
-    ]
+    asks = sorted((int(row["id"]), row["ask"]) for row in judgments(store))
+    assert asks == list(product(range(20), range(3)))
 
 
 def test_a_rejudge_with_another_filter_is_another_run(store):
     store_answers(store, 4, query_type="simple")
     store_answers(store, 4, first=4, query_type="complex")
-    judge(store, always(verdict()))
+    judge(store)
     judge(store, always(failure(401, "no")), mode="all")
     narrowed = RowFilter(query_types=("complex",))
-    summary, endpoint = judge(store, always(verdict()), mode="all", where=narrowed)
+    summary, endpoint = judge(store, mode="all", where=narrowed)
     assert (summary.selected, summary.ok, sorted(asked(endpoint))) == (4, 4, [4, 5, 6, 7])
     assert len(runs(store)) == 3
 
@@ -212,20 +209,18 @@ def test_a_rejudge_with_another_filter_is_another_run(store):
 @on_sqlite
 def test_a_limit_asks_so_many_and_the_next_call_goes_on_behind_them(store):
     store_answers(store, 10)
-    first, endpoint = judge(store, always(verdict()), limit=4)
+    first, endpoint = judge(store, limit=4)
     assert (first.selected, first.ok, sorted(asked(endpoint))) == (4, 4, [0, 1, 2, 3])
-    _, endpoint = judge(store, always(verdict()), limit=4)
+    _, endpoint = judge(store, limit=4)
     assert sorted(asked(endpoint)) == [4, 5, 6, 7]
-    last, endpoint = judge(store, always(verdict()), limit=4)
+    last, endpoint = judge(store, limit=4)
     assert (last.selected, sorted(asked(endpoint))) == (2, [8, 9])
 
 
 def test_an_interrupted_limit_is_filled_up_not_started_over(store):
     store_answers(store, 20)
-    stopped, _ = judge(
-        store, lambda _request, number: verdict() if number < 3 else failure(401, "no"), limit=10
-    )
-    continued, _ = judge(store, always(verdict()), limit=10)
+    stopped, _ = judge(store, good_until(3), limit=10)
+    continued, _ = judge(store, limit=10)
     assert (continued.run_id, continued.ok) == (stopped.run_id, 10)
     assert len(judgments(store)) == 10
 
@@ -252,14 +247,14 @@ def test_a_run_waits_for_a_database_that_another_process_has_locked(
     store.close()
     other.close()
     assert (summary.state, summary.ok) == (RunState.DONE, 20)
-    assert sorted(asked(endpoint).elements()) == list(range(20))
+    assert asked(endpoint) == dict.fromkeys(range(20), 1)
 
 
 def test_the_cost_limit_stops_with_what_was_in_flight_stored(sqlite_store, prices):
     store_answers(sqlite_store, 100)
-    summary, endpoint = judge(sqlite_store, always(verdict()), prices=prices, max_cost=0.0012)
+    summary, endpoint = judge(sqlite_store, prices=prices, max_cost=0.0012)
     assert summary.state is RunState.STOPPED
-    assert "cost limit" in (summary.why_stopped or "")
+    assert "cost limit" in summary.why_stopped
     assert 10 <= summary.ok <= 13
     assert summary.cost_micro == summary.ok * 120
     assert len(endpoint.requests) == summary.ok
@@ -293,9 +288,7 @@ def test_one_process_makes_a_run_and_its_cost_limit_holds_for_all_parts(store, p
 
 def test_a_limit_reached_with_the_last_answer_leaves_nothing_out(sqlite_store, prices):
     store_answers(sqlite_store, 10)
-    summary, _ = judge(
-        sqlite_store, always(verdict()), prices=prices, max_cost=0.0012, concurrency=1
-    )
+    summary, _ = judge(sqlite_store, prices=prices, max_cost=0.0012, concurrency=1)
     assert (summary.state, summary.why_stopped, summary.ok) == (RunState.DONE, None, 10)
 
 
@@ -324,10 +317,15 @@ def test_a_cost_limit_without_a_price_asks_nobody(sqlite_store):
     assert runs(sqlite_store) == []
 
 
+UNCOUNTED = by_number(
+    {1: completion(verdict().body["choices"][0]["message"]["content"], usage=None)}
+)
+"""A reply without token counts to the second answer."""
+
+
 def test_an_own_endpoint_costs_nothing_also_where_it_counts_no_tokens(sqlite_store):
     store_answers(sqlite_store, 2)
-    good = verdict().body["choices"][0]["message"]["content"]
-    summary, _ = judge(sqlite_store, by_number({1: completion(good, usage=None)}), max_cost=1)
+    summary, _ = judge(sqlite_store, UNCOUNTED, max_cost=1)
     assert (summary.ok, summary.cost_micro, summary.own_endpoint) == (2, 0, True)
     assert {row["cost_micro"] for row in judgments(sqlite_store)} == {0}
 
@@ -335,44 +333,35 @@ def test_an_own_endpoint_costs_nothing_also_where_it_counts_no_tokens(sqlite_sto
 def test_an_unknown_cost_of_a_remote_endpoint_is_unknown_and_never_0(sqlite_store, monkeypatch):
     store_answers(sqlite_store, 2)
     monkeypatch.setattr("judgeboard.llm.endpoint.is_own_host", lambda _host: False)
-    summary, _ = judge(sqlite_store, always(verdict()))
+    summary, _ = judge(sqlite_store)
     assert summary.cost_micro is None
     assert {row["cost_micro"] for row in judgments(sqlite_store)} == {None}
 
 
 def test_a_reply_without_token_counts_has_an_unknown_cost(sqlite_store, prices):
     store_answers(sqlite_store, 2)
-    good = verdict().body["choices"][0]["message"]["content"]
-    summary, _ = judge(sqlite_store, by_number({1: completion(good, usage=None)}), prices=prices)
-    assert summary.cost_micro is None
-    assert {row["id"]: row["cost_micro"] for row in judgments(sqlite_store)} == {
-        "0": 120,
-        "1": None,
-    }
+    summary, _ = judge(sqlite_store, UNCOUNTED, prices)
+    costs = {row["id"]: row["cost_micro"] for row in judgments(sqlite_store)}
+    assert (summary.cost_micro, costs) == (None, {"0": 120, "1": None})
 
 
 @on_sqlite
 def test_flags_are_there_as_soon_as_the_judgment_is(store):
     store_answers(store, 2)
     judge(store, by_number({1: verdict(groundedness=0.1)}))
-    with store.reading() as connection:
-        raised = connection.exec_driver_sql(
-            "SELECT auto_score FROM flag WHERE rule = 'low_groundedness'"
-        ).all()
-    assert [tuple(row) for row in raised] == [(0.1,)]
+    assert values_of(store, FLAG.c.auto_score, FLAG.c.rule == "low_groundedness") == [0.1]
 
 
 def test_judging_runs_inside_the_event_loop_of_a_caller(sqlite_store):
     store_answers(sqlite_store, 5)
     told = []
 
-    async def pipeline():
-        lexical = make_judge("lexical")
-        return await judge_pending_async(
-            sqlite_store, lexical, on_progress=lambda counts, of: told.append((counts.asked, of))
-        )
-
-    assert asyncio.run(pipeline()).ok == 5
+    judging = judge_pending_async(
+        sqlite_store,
+        make_judge("lexical"),
+        on_progress=lambda counts, of: told.append((counts.asked, of)),
+    )
+    assert asyncio.run(judging).ok == 5
     assert told[-1] == (5, 5)
 
 
@@ -444,18 +433,15 @@ def outage(store, monkeypatch):
 def test_a_run_waits_for_a_database_that_is_away_and_asks_nothing_twice(store, monkeypatch, caplog):
     store_answers(store, 60)
     with outage(store, monkeypatch) as away, held_endpoint() as endpoint:
-        endpoint.hold_after(8)
-        with ThreadPoolExecutor() as pool:
-            run = pool.submit(judge_pending, store, rag(endpoint.server), concurrency=4)
-            until(lambda: len(endpoint.server.requests) == 12, "calls are under way")
-            away.set()
-            endpoint.release()
-            until(lambda: "waiting up to 60 s" in caplog.text, "the run waits")
-            pool.submit(time.sleep, 0.5).result()
-            away.clear()
-            summary = run.result()
+        run = in_background(endpoint, store)
+        away.set()
+        endpoint.release()
+        until(lambda: "waiting up to 60 s" in caplog.text, "the run waits")
+        time.sleep(0.5)
+        away.clear()
+        summary = run.result()
     assert (summary.ok, summary.not_reached, summary.state) == (60, 0, RunState.DONE)
-    assert sorted(asked(endpoint.server).elements()) == list(range(60))
+    assert endpoint.asked == dict.fromkeys(range(60), 1)
     lines = [record.getMessage() for record in caplog.records if record.name == "judgeboard.store"]
     assert ["used again" in line for line in lines] == [False, True]
 
@@ -466,17 +452,11 @@ def test_replies_that_a_run_gives_up_are_counted_and_the_next_run_asks_for_them(
 ):
     store_answers(store, 20)
     with outage(store, monkeypatch) as away, held_endpoint() as endpoint:
-        endpoint.hold_after(8)
-        with ThreadPoolExecutor() as pool:
-            run = pool.submit(judge_pending, store, rag(endpoint.server), concurrency=4, wait=0.3)
-            until(
-                lambda: len(judgments(store)) == 8 and len(endpoint.server.requests) == 12,
-                "calls are under way",
-            )
-            away.set()
-            endpoint.release()
-            with pytest.raises(DatabaseAway, match=r"0\.3 s: \d+ replies") as raised:
-                run.result()
+        run = in_background(endpoint, store, wait=0.3)
+        away.set()
+        endpoint.release()
+        with pytest.raises(DatabaseAway, match=r"0\.3 s: \d+ replies") as raised:
+            run.result()
         away.clear()
         assert raised.value.lost >= 4
         stored = len(judgments(store))
