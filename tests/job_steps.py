@@ -90,3 +90,14 @@ class WorkerProcess:
         """Wait for its end and return what it said."""
         self.process.wait(timeout=PATIENCE)
         return self.said.read_text()
+
+
+def done(store, job_id):
+    """Work in this process until a job has ended; return it."""
+    with working(store):
+        return ended(store, job_id)
+
+
+def until_asked(endpoint, count):
+    """Wait until a held endpoint has so many requests, answered or kept waiting."""
+    until(lambda: len(endpoint.server.requests) == count, f"{count} requests")
