@@ -1,7 +1,6 @@
 """Jobs: what can be asked for, and that they go on whatever ends a worker."""
 
 import io
-import json
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +8,9 @@ from datetime import timedelta
 from threading import Barrier
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import text
 
-from job_steps import ANSWERS, ask, asked, ended, rag, working
+from job_steps import ANSWERS, ask, asked, done, ended, rag, until_asked, working
 from judgeboard.domain import JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
@@ -34,16 +33,14 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import Destination, start_or_continue_run
 from judgeboard.store.tables import WORKER
 from judging_log import time_passes, until
-from stored_rows import read, write_to
+from stored_rows import read, values_of, write_to
 
 RAG = {"kind": "rag", "model": "gpt-4o-mini"}
+LEXICAL = {"kind": "lexical"}
+A1 = RowFilter(ids=("a1",))
 
 
-def test_what_cannot_be_asked_for_is_refused(sqlite_log):
-    with pytest.raises(BadInput, match="'magic'"):
-        request_rejudge(sqlite_log, judge={"kind": "magic"}, actor="Mara")
-    with pytest.raises(BadInput, match="api_key"):
-        request_rejudge(sqlite_log, judge={**RAG, "api_key": "sk-1"}, actor="Mara")
+def test_a_job_that_nobody_asked_for_is_not_found(sqlite_log):
     with pytest.raises(NotFound, match="no job"):
         job_progress(sqlite_log, "rejudge-0")
 
@@ -51,27 +48,29 @@ def test_what_cannot_be_asked_for_is_refused(sqlite_log):
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"judge": {**RAG, "base_url": "file:///etc/passwd"}}, "http:// or https://"),
-        ({"judge": RAG, "max_cost": float("nan")}, "finite"),
-        ({"judge": RAG, "max_cost": -1.0}, "0 or more"),
-        ({"judge": RAG, "concurrency": 0}, "must be 1 to 1,024"),
-        ({"judge": RAG, "concurrency": 10**9}, "must be 1 to 1,024"),
+        ({"judge": {"kind": "magic"}}, "'magic'"),
+        ({"judge": RAG | {"api_key": "sk-1"}}, "api_key"),
+        ({"judge": RAG | {"base_url": "file:///etc/passwd"}}, "http:// or https://"),
+        ({"max_cost": float("nan")}, "finite"),
+        ({"max_cost": -1.0}, "0 or more"),
+        ({"concurrency": 0}, "must be 1 to 1,024"),
+        ({"concurrency": 10**9}, "must be 1 to 1,024"),
     ],
 )
 def test_a_value_that_no_job_can_have_is_refused_whoever_asks(sqlite_log, asked, why):
     with pytest.raises(BadInput, match=why):
-        request_rejudge(sqlite_log, **asked, actor="cli:root")
+        request_rejudge(sqlite_log, **{"judge": RAG} | asked, actor="cli:root")
     assert recent_jobs(sqlite_log) == []
 
 
 def test_the_same_is_not_done_twice_at_a_time(log):
-    first = ask(log, RAG, where=RowFilter(ids=("a1",)))
+    first = ask(log, RAG, where=A1)
     with pytest.raises(BadInput, match=r"Mara .* \d\d:\d\d UTC"):
-        ask(log, RAG, where=RowFilter(ids=("a1",)))
+        ask(log, RAG, where=A1)
     ask(log, RAG, where=RowFilter(ids=("a2",)))
-    ask(log, {**RAG, "domain": "rocks"}, where=RowFilter(ids=("a1",)))
+    ask(log, RAG | {"domain": "rocks"}, where=A1)
     cancel_job(log, first, "Jon")
-    again = ask(log, RAG, where=RowFilter(ids=("a1",)))
+    again = ask(log, RAG, where=A1)
     assert [job.state for job in recent_jobs(log)].count("waiting") == 3
     assert recent_jobs(log)[0].id == again
 
@@ -93,19 +92,11 @@ def test_two_equal_requests_at_once_are_one_job(log):
 
 
 def test_without_a_worker_a_job_waits(log):
-    job_id = ask(
-        log,
-        RAG,
-        where=RowFilter(query_types=("simple",)),
-        estimate=CallEstimate(ANSWERS, 0, None, None, None, priced=True),
-    )
+    estimate = CallEstimate(ANSWERS, 0, None, None, None, priced=True)
+    job_id = ask(log, RAG, where=RowFilter(query_types=("simple",)), estimate=estimate)
     job = job_progress(log, job_id)
-    assert (job.state, job.selected, job.waiting, job.finished) == (
-        "waiting",
-        ANSWERS,
-        ANSWERS,
-        False,
-    )
+    assert (job.state, job.selected, job.waiting) == ("waiting", ANSWERS, ANSWERS)
+    assert not job.finished
     write_to(log, register_worker, "elsewhere")
     assert job_progress(log, job_id).state == "waiting"
 
@@ -113,19 +104,21 @@ def test_without_a_worker_a_job_waits(log):
 def test_an_estimate_counts_what_a_job_would_ask(log, endpoint):
     judge = rag(endpoint)
     first = estimate_calls(log, judge=judge)
-    assert (first.calls, first.cost_micro, first.tokens, first.priced) == (
-        ANSWERS,
-        None,
-        None,
-        True,
-    )
+    assert (first.calls, first.cost_micro, first.tokens) == (ANSWERS, None, None)
+    assert first.priced
     judge_pending(log, make_judge(**judge), where=RowFilter(ids=("a1", "a2")))
     after = estimate_calls(log, judge=judge)
     # 120 tokens a call; one costs 27 micro-dollars.
     assert (after.calls, after.tokens, after.cost_micro) == (ANSWERS, 120, ANSWERS * 27)
-    assert estimate_calls(log, judge=judge, mode="plain").calls == ANSWERS - 2
-    assert estimate_calls(log, judge=judge, mode="failed").calls == 0
-    assert estimate_calls(log, judge=judge, where=RowFilter(ids=("a7",))).calls == 1
+    for options, calls in (
+        ({"mode": "plain"}, ANSWERS - 2),
+        ({"mode": "failed"}, 0),
+        ({"where": RowFilter(ids=("a7",))}, 1),
+    ):
+        assert estimate_calls(log, judge=judge, **options).calls == calls
+
+
+REMOTE = {"base_url": "https://models.example.org/v1"}
 
 
 def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log, endpoint):
@@ -135,10 +128,7 @@ def test_an_estimate_says_when_nothing_is_known_of_the_price(sqlite_log, endpoin
     # The model runs on an own machine.
     assert (known.cost_micro, known.priced, known.tokens) == (0, True, 120)
     assert known.own_endpoint
-    remote = estimate_calls(
-        sqlite_log,
-        judge=rag(endpoint, model="llama-of-our-own", base_url="https://models.example.org/v1"),
-    )
+    remote = estimate_calls(sqlite_log, judge=judge | REMOTE)
     assert (remote.cost_micro, remote.priced, remote.tokens) == (None, False, 120)
 
 
@@ -147,8 +137,7 @@ def test_a_price_of_0_is_no_own_endpoint(sqlite_log, endpoint, tmp_path, monkeyp
     prices.write_text("[models]\nllama-of-our-own = { input = 0, output = 0 }\n")
     monkeypatch.setenv("JUDGEBOARD_PRICES", str(prices))
     own = rag(endpoint, model="llama-of-our-own")
-    remote = own | {"base_url": "https://models.example.org/v1"}
-    estimates = [estimate_calls(sqlite_log, judge=judge) for judge in (own, remote)]
+    estimates = [estimate_calls(sqlite_log, judge=judge) for judge in (own, own | REMOTE)]
     assert [(each.cost_micro, each.own_endpoint) for each in estimates] == [(0, True), (0, False)]
 
 
@@ -166,11 +155,11 @@ def test_an_estimate_goes_on_where_a_stopped_run_ended(sqlite_log, endpoint):
     going_on = estimate_calls(sqlite_log, judge=judge)
     assert stopped.asked == 4
     assert (going_on.calls, going_on.continues) == (ANSWERS - 4, stopped.run_id)
-    assert estimate_calls(sqlite_log, judge=judge, where=RowFilter(ids=("a1",))).continues is None
+    assert estimate_calls(sqlite_log, judge=judge, where=A1).continues is None
 
 
 def test_an_offline_judge_costs_nothing(sqlite_log):
-    free = estimate_calls(sqlite_log, judge={"kind": "lexical"})
+    free = estimate_calls(sqlite_log, judge=LEXICAL)
     assert (free.calls, free.cost_micro, free.model) == (ANSWERS, 0, None)
 
 
@@ -182,19 +171,18 @@ def test_a_killed_job_goes_on_after_a_restart(log, endpoint, worker_process):
     first = worker_process(log)
     job_id = ask(log, rag(endpoint))
     asked(log, job_id, 9)
-    until(lambda: len(endpoint.server.requests) == 13, "four calls in flight")
+    until_asked(endpoint, 13)
     first.kill()
     time_passes(log)
-    assert job_progress(log, job_id).state == "waiting"
-    assert job_progress(log, job_id).asked == 9
+    job = job_progress(log, job_id)
+    assert (job.state, job.asked) == ("waiting", 9)
     endpoint.release()
-    with working(log):
-        job = ended(log, job_id)
+    job = done(log, job_id)
     assert (job.state, job.ok, job.run_id) == ("done", ANSWERS, 2)
     times = endpoint.asked
     assert len(times) == ANSWERS
     assert max(times.values()) <= 2
-    assert sum(times.values()) <= ANSWERS + 4
+    assert times.total() <= ANSWERS + 4
     assert before
     assert agreement_of(log, "lexical") == before
 
@@ -206,17 +194,15 @@ def test_ctrl_c_finishes_the_calls_in_flight_and_leaves_the_job_to_be_continued(
     first = worker_process(log)
     job_id = ask(log, rag(endpoint), concurrency=2)  # the answers that are left take seconds
     asked(log, job_id, 5)
-    until(lambda: len(endpoint.server.requests) == 7, "two calls in flight")
+    until_asked(endpoint, 7)
     first.interrupt()
     until(lambda: "stopping" in first.said.read_text(), "the signal")
     endpoint.release(slowly=True)
     assert "Traceback" not in first.wait()
     job = job_progress(log, job_id)
-    assert job.state == "waiting"
-    assert job.asked == len(endpoint.server.requests)
+    assert (job.state, job.asked) == ("waiting", len(endpoint.server.requests))
     assert job.asked < ANSWERS
-    with working(log):
-        assert ended(log, job_id).ok == ANSWERS
+    assert done(log, job_id).ok == ANSWERS
     assert set(endpoint.asked.values()) == {1}
 
 
@@ -230,7 +216,7 @@ def test_workers_of_several_processes_share_the_jobs(postgres_log, endpoint, wor
         ask(postgres_log, rag(endpoint, name=f"judge-{number}"), concurrency=1)
         for number in range(4)
     ]
-    until(lambda: len(endpoint.server.requests) >= 4, "four jobs at a time")
+    until_asked(endpoint, 4)
     endpoint.release()
     assert [ended(postgres_log, job_id).ok for job_id in jobs] == [ANSWERS] * 4
     assert set(endpoint.asked.values()) == {4}
@@ -243,7 +229,7 @@ def test_one_process_at_a_time_takes_the_jobs_of_a_file(sqlite_log, endpoint, wo
         ended(sqlite_log, ask(sqlite_log, rag(endpoint)))
         assert worker_pids(sqlite_log) == [first.process.pid]
         first.kill()
-        assert ended(sqlite_log, ask(sqlite_log, {"kind": "lexical"})).ok == ANSWERS
+        assert ended(sqlite_log, ask(sqlite_log, LEXICAL)).ok == ANSWERS
         assert worker_pids(sqlite_log) == [os.getpid()]
     assert set(endpoint.asked.values()) == {1}
 
@@ -252,7 +238,7 @@ def test_a_command_says_that_workers_make_its_run(log, endpoint):
     endpoint.hold_after(0)
     with working(log):
         job_id = ask(log, rag(endpoint), mode="plain")
-        until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
+        until_asked(endpoint, 4)
         with pytest.raises(BadInput, match=f"`judgeboard worker cancel {job_id}`"):
             judge_pending(log, make_judge(**rag(endpoint)))
         endpoint.release()
@@ -264,7 +250,7 @@ def test_a_command_says_that_workers_make_its_run(log, endpoint):
 def test_people_are_stored_while_a_worker_leads(postgres_log):
     with working(postgres_log):
         until(lambda: living(postgres_log), "the worker")
-        ended(postgres_log, ask(postgres_log, {"kind": "lexical"}))
+        ended(postgres_log, ask(postgres_log, LEXICAL))
         assert write_to(postgres_log, store_reviewer, "typed", "Ann").name == "Ann"
 
 
@@ -290,37 +276,20 @@ def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(
     sqlite_log, endpoint, caplog, monkeypatch
 ):
     monkeypatch.setattr("judgeboard.runs.engine.FIRST_PAUSE", timedelta(seconds=0.01))
+    broken = "CREATE TRIGGER broken BEFORE INSERT ON judgment BEGIN SELECT raise(ABORT, 'no'); END"
     with sqlite_log.writing() as connection:
-        connection.execute(
-            text(
-                "CREATE TRIGGER broken BEFORE INSERT ON judgment BEGIN SELECT raise(ABORT, 'no'); END"
-            )
-        )
-    job_id = ask(sqlite_log, rag(endpoint))
-    with working(sqlite_log):
-        job = ended(sqlite_log, job_id)
+        connection.execute(text(broken))
+    job = done(sqlite_log, ask(sqlite_log, rag(endpoint)))
     assert (job.state, job.asked) == ("stopped", 0)
-    assert re.findall(r"\d+|: no\b", job.why or "")[:3] == ["24", "3", ": no"]
-    assert "Which rock?" not in caplog.text
+    assert re.findall(r"\d+|: no\b", job.why)[:3] == ["24", "3", ": no"]
     # The engine stores and logs no text.
-    assert "Every statement" not in caplog.text
+    assert not any(text in caplog.text for text in ("Which rock?", "Every statement"))
 
 
 def grade_all(store):
-    lines = [
-        json.dumps(
-            {
-                "response_id": f"a{n}",
-                "annotator": "Jon",
-                "groundedness": n % 3 / 2,
-                "quality": 1 + n % 4,
-            }
-        )
-        for n in range(ANSWERS)
-    ]
-    summary = import_file(
-        store, io.BytesIO("\n".join(lines).encode()), kind="grades", name="grades.jsonl"
-    )
+    lines = [f"a{n},Jon,{n % 3 / 2},{1 + n % 4}" for n in range(ANSWERS)]
+    file = "\n".join(("response_id,annotator,groundedness,quality", *lines))
+    summary = import_file(store, io.BytesIO(file.encode()), kind="grades", name="grades.csv")
     assert summary.new == ANSWERS
 
 
@@ -333,54 +302,42 @@ def living(store):
 
 
 def worker_pids(store):
-    with store.reading() as connection:
-        return list(connection.scalars(select(WORKER.c.pid)))
+    return values_of(store, WORKER.c.pid)
 
 
 def test_the_row_of_a_job_holds_no_secret(sqlite_log, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-case")
-    job_id = ask(sqlite_log, {"kind": "rag", "model": "gpt-4o-mini"})
+    job_id = ask(sqlite_log, RAG)
     assert "sk-secret" not in str(read(sqlite_log, get_job, job_id))
 
 
-ADDRESS = "http://localhost:9/v1"
-
-
 def test_a_version_is_asked_again_as_it_was(sqlite_store):
-    asked = {
-        "kind": "rag",
-        "name": "ours",
-        "model": "m",
-        "max_output": 64,
-        "domain": "rocks",
-        "claims": True,
-    }
-    version = make_judge(**asked, base_url=ADDRESS).version
-    with sqlite_store.writing() as connection:
-        stored = ensure_version(connection, version)
-        assert judge_spec(connection, stored) == asked
-        start_or_continue_run(
-            connection,
-            stored,
-            actor="Mara",
-            destination=Destination("localhost:9", "openai", ADDRESS),
-        )
-        again = judge_spec(connection, stored)
-    assert again == {**asked, "provider": "openai", "base_url": ADDRESS}
+    address = "http://localhost:9/v1"
+    asked = RAG | {"name": "ours", "max_output": 64, "domain": "rocks", "claims": True}
+    version = make_judge(**asked, base_url=address).version
+    stored = write_to(sqlite_store, ensure_version, version)
+    assert read(sqlite_store, judge_spec, stored) == asked
+    there = Destination("localhost:9", "openai", address)
+    write_to(sqlite_store, start_or_continue_run, stored, actor="Mara", destination=there)
+    again = read(sqlite_store, judge_spec, stored)
+    assert again == asked | {"provider": "openai", "base_url": address}
     assert fingerprint(make_judge(**again).version) == stored.fingerprint
 
 
 def test_an_offline_judge_is_asked_by_its_name(sqlite_store):
-    with sqlite_store.writing() as connection:
-        stored = ensure_version(connection, make_judge("lexical", name="words").version)
-        assert judge_spec(connection, stored) == {"kind": "lexical", "name": "words"}
+    version = make_judge("lexical", name="words").version
+    stored = write_to(sqlite_store, ensure_version, version)
+    assert read(sqlite_store, judge_spec, stored) == {"kind": "lexical", "name": "words"}
 
 
-def test_what_was_recorded_elsewhere_or_by_an_older_prompt_cannot_be_asked(sqlite_store):
-    with sqlite_store.writing() as connection:
-        recorded = ensure_version(connection, JudgeVersion("gpt", "replay"))
-        older = ensure_version(
-            connection, JudgeVersion("rag", "rag", "m", {"temperature": 0}, "An older prompt.")
-        )
-        assert judge_spec(connection, recorded) is None
-        assert judge_spec(connection, older) is None
+@pytest.mark.parametrize(
+    "version",
+    [
+        JudgeVersion("gpt", "replay"),
+        JudgeVersion("rag", "rag", "m", {"temperature": 0}, "An older prompt."),
+    ],
+    ids=["recorded", "older prompt"],
+)
+def test_what_was_recorded_elsewhere_or_by_an_older_prompt_cannot_be_asked(sqlite_store, version):
+    stored = write_to(sqlite_store, ensure_version, version)
+    assert read(sqlite_store, judge_spec, stored) is None
