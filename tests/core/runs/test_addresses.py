@@ -9,14 +9,14 @@ from sqlalchemy import update
 
 from command_lines import run_line
 from engines import on_sqlite
-from job_steps import ended, working
+from job_steps import done
 from judgeboard.cli.app import run
 from judgeboard.domain import RuleKind, RuleState
 from judgeboard.errors import AddressUnknown, OtherHost
 from judgeboard.llm.endpoint import Address
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.runs.addresses import LastAddress, at_last_address, last_address
-from judgeboard.runs.jobs import job_address, job_progress, judge_spec, request_rejudge
+from judgeboard.runs.jobs import job_address, judge_spec, request_rejudge
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule, set_judge, with_model
 from judgeboard.runs.rules import change_rule
@@ -25,9 +25,11 @@ from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.runs import last_asked_run
 from judgeboard.store.tables import RUN
 from judging_log import address, asked, rag, runs, store_answers
-from stored_rows import read
+from stored_rows import read, write_to
 
 RAG = {"kind": "rag", "model": "scripted"}
+LOCAL_URL = "--base-url http://localhost:8000/v1"
+PUBLIC_KEY = ("OPENAI_API_KEY", "sk-of-the-public-address")
 
 
 @pytest.fixture
@@ -48,9 +50,28 @@ def judged(store, ours, monkeypatch):
     """A log with one judged answer and three others; the environment has a key for the public address."""
     store_answers(store, 1)
     judge_pending(store, rag(ours))
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
+    monkeypatch.setenv(*PUBLIC_KEY)
     store_answers(store, 3, first=1)
     return store
+
+
+def at(endpoint, **more):
+    """A judge at the address of an endpoint."""
+    return RAG | {"base_url": endpoint.base_url} | more
+
+
+def add_judging(store, judge, name="live", **options):
+    return add_rule(store, name, judge=judge, actor="Mara", **options)
+
+
+def request(store, judge=RAG, **options):
+    return request_rejudge(store, judge=judge, actor="Mara", **options)
+
+
+def specs(store):
+    """What the forms show of each stored version."""
+    with store.reading() as connection:
+        return [judge_spec(connection, version) for version in list_versions(connection)]
 
 
 def host(endpoint):
@@ -61,10 +82,11 @@ def words(store, *more):
     return ["judge", "--judge", "rag", "--model", "scripted", "--db", address(store), *more]
 
 
-def last(store):
-    with store.reading() as connection:
-        (version,) = list_versions(connection)
-        return last_address(connection, version.id)
+def went_last_to(store, endpoint):
+    """Whether the only version judged last at an endpoint."""
+    (version,) = read(store, list_versions)
+    there = LastAddress(host(endpoint), Address("openai", endpoint.base_url))
+    return read(store, last_address, version.id) == there
 
 
 def as_stored_by_an_earlier_release(store, **values):
@@ -78,8 +100,8 @@ def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
     assert sorted(asked(ours)) == [0, 1, 2, 3]
     # The key of the environment is for the public address: this one may have been entered on a
     # page.
-    assert "sk-of-the-public-address" not in str([request.headers for request in ours.requests])
-    assert last(judged) == LastAddress(host(ours), Address("openai", ours.base_url))
+    assert PUBLIC_KEY[1] not in str([request.headers for request in ours.requests])
+    assert went_last_to(judged, ours)
 
 
 @on_sqlite
@@ -98,7 +120,7 @@ def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
     assert "1 answer " in capsys.readouterr().err
     assert run([*command, "--yes"]) == 0
     assert sorted(asked(other)) == [1, 2, 3]
-    assert last(judged) == LastAddress(host(other), Address("openai", other.base_url))
+    assert went_last_to(judged, other)
 
 
 @on_sqlite
@@ -136,12 +158,9 @@ def test_a_program_never_falls_back_to_a_public_address(judged, other):
 @on_sqlite
 def test_a_job_goes_where_the_version_judged_last(judged, ours):
     assert job_address(judged, RAG).host == host(ours)
-    with judged.reading() as connection:
-        (version,) = list_versions(connection)
-        spec = judge_spec(connection, version)
+    (spec,) = specs(judged)
     assert (spec["provider"], spec["base_url"]) == ("openai", ours.base_url)
-    job_id = request_rejudge(judged, judge=RAG, mode="plain", actor="Mara")
-    assert done(judged, job_id).ok == 3
+    assert done(judged, request(judged, mode="plain")).ok == 3
     assert sorted(asked(ours)) == [0, 1, 2, 3]
 
 
@@ -149,92 +168,54 @@ def test_a_job_goes_where_the_version_judged_last(judged, ours):
 def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
     judged, ours, other
 ):
-    elsewhere = {**RAG, "base_url": other.base_url}
-    shown = job_address(judged, elsewhere)
+    shown = job_address(judged, at(other))
     assert (shown.host, shown.before) == (host(other), host(ours))
+    two = RowFilter(ids=("1", "2"))
     for confirmed in (None, host(ours)):
         with pytest.raises(OtherHost, match="2 answers"):
-            request_rejudge(
-                judged,
-                judge=elsewhere,
-                where=RowFilter(ids=("1", "2")),
-                mode="plain",
-                confirmed_host=confirmed,
-                actor="Mara",
-            )
+            request(judged, at(other), where=two, mode="plain", confirmed_host=confirmed)
         with pytest.raises(OtherHost, match="3 answers"):
-            add_rule(
-                judged,
-                "live",
-                judge=elsewhere,
-                existing=True,
-                confirmed_host=confirmed,
-                actor="Mara",
-            )
-    job_id = request_rejudge(
-        judged, judge=elsewhere, mode="plain", confirmed_host=host(other), actor="Mara"
-    )
+            add_judging(judged, at(other), existing=True, confirmed_host=confirmed)
+    job_id = request(judged, at(other), mode="plain", confirmed_host=host(other))
     assert done(judged, job_id).ok == 3
 
 
 @on_sqlite
 def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_rule(judged, ours):
-    here = {**RAG, "base_url": ours.base_url}
-    add_rule(judged, "live", judge=here, actor="Mara")
-    set_judge(judged, "live", judge=with_model(here, "another-model"), actor="Mara")
-    with judged.reading() as connection:
-        spec = judge_spec(connection, list_versions(connection)[-1])
-    # The form shows this address.
+    add_judging(judged, at(ours))
+    set_judge(judged, "live", judge=with_model(at(ours), "another-model"), actor="Mara")
+    spec = specs(judged)[-1]
     assert (spec["model"], spec["base_url"]) == ("another-model", ours.base_url)
     new = with_model(RAG, "another-model")
     assert job_address(judged, new).host == host(ours)
-    assert job_address(judged, {**new, "provider": "anthropic"}).host == "api.anthropic.com", (
-        "a person's choice"
-    )
+    chosen = job_address(judged, new | {"provider": "anthropic"})
+    assert chosen.host == "api.anthropic.com", "a person's choice"
     assert run_line(f"judge --judge rag --model another-model --db {address(judged)}") == 0
     assert len(ours.requests) == 1 + 4
 
 
 def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(judged, ours, other):
     """Nobody chose the provider's own address for these versions: their answers must not go there."""
-    add_rule(
-        judged,
-        "live",
-        judge={**RAG, "model": "second-model", "base_url": ours.base_url},
-        actor="Mara",
-    )
-    for model in ("third-model", "fourth-model"):
-        set_judge(
-            judged, "live", judge={**RAG, "model": model, "base_url": ours.base_url}, actor="Mara"
-        )
+    add_judging(judged, at(ours, model="second-model"))
+    third, fourth = (with_model(RAG, model) for model in ("third-model", "fourth-model"))
+    for judge in (third, fourth):
+        set_judge(judged, "live", judge=at(ours) | judge, actor="Mara")
     change_rule(judged, RuleKind.JUDGE, "live", RuleState.REMOVED, "Mara")
-    with judged.reading() as connection:
-        specs = [judge_spec(connection, version) or {} for version in list_versions(connection)]
-    # The forms show this address.
-    assert {spec.get("base_url") for spec in specs} == {ours.base_url}
-    assert job_address(judged, with_model(RAG, "third-model")).host == host(ours)
-    rule = add_rule(judged, "again", judge=with_model(RAG, "third-model"), actor="Mara")
-    assert rule.judge["base_url"] == ours.base_url
-    add_rule(
-        judged,
-        "newer",
-        judge={**RAG, "model": "fourth-model", "base_url": other.base_url},
-        actor="Mara",
-    )
+    assert {spec["base_url"] for spec in specs(judged)} == {ours.base_url}
+    assert job_address(judged, third).host == host(ours)
+    assert add_judging(judged, third, "again").judge["base_url"] == ours.base_url
+    add_judging(judged, at(other) | fourth, "newer")
     # A rule in use counts first.
-    assert job_address(judged, with_model(RAG, "fourth-model")).host == host(other)
+    assert job_address(judged, fourth).host == host(other)
 
 
 @on_sqlite
 def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(store, ours, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
+    monkeypatch.setenv(*PUBLIC_KEY)
     store_answers(store, 2)
-    job_id = request_rejudge(
-        store, judge=RAG, actor="Mara"
-    )  # the first job of this version: the default address
+    job_id = request(store)  # the first job of this version: the default address
     judge_pending(store, rag(ours), limit=1)  # meanwhile, it judges elsewhere
-    done(store, job_id)
-    job = job_progress(store, job_id)
+    job = done(store, job_id)
     assert job.state == "failed"
     assert host(ours) in job.why
 
@@ -243,14 +224,12 @@ def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(store, ours, mon
 def test_without_a_key_a_page_names_no_option_and_a_terminal_names_it(store, monkeypatch, capsys):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     store_answers(store, 1)
-    job_id = request_rejudge(store, judge=RAG, actor="Mara")
-    done(store, job_id)
-    why = str(job_progress(store, job_id).why)
-    assert ("OPENAI_API_KEY" in why, "--base-url" in why) == (True, False)
+    why = done(store, request(store)).why
+    assert "OPENAI_API_KEY" in why
+    assert "--base-url" not in why
     assert run(words(store)) == 2
     error = capsys.readouterr().err
-    assert "OPENAI_API_KEY" in error
-    assert "--base-url http://localhost:8000/v1`" in error
+    assert all(part in error for part in ("OPENAI_API_KEY", f"{LOCAL_URL}`"))
 
 
 def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_asked_for(
@@ -259,15 +238,13 @@ def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_aske
     as_stored_by_an_earlier_release(judged)
     assert run(words(judged)) == 2
     error = capsys.readouterr().err
-    assert "rag v1" in error
-    assert f"--base-url http://{host(ours)}/v1`" in error
-    with pytest.raises(AddressUnknown):
-        request_rejudge(judged, judge=RAG, actor="Mara")
-    with pytest.raises(AddressUnknown):
-        add_rule(judged, "live", judge=RAG, actor="Mara")
+    assert all(part in error for part in ("rag v1", f"--base-url http://{host(ours)}/v1`"))
+    for ask in (request, add_judging):
+        with pytest.raises(AddressUnknown):
+            ask(judged, RAG)
     assert len(ours.requests) == 1
     assert run(words(judged, "--base-url", ours.base_url)) == 0
-    assert last(judged) == LastAddress(host(ours), Address("openai", ours.base_url))
+    assert went_last_to(judged, ours)
 
 
 @pytest.mark.parametrize(
@@ -279,43 +256,32 @@ def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_aske
 def test_the_address_of_an_earlier_run_at_a_provider_is_known(judged, base_url, provider):
     as_stored_by_an_earlier_release(judged, endpoint_host=base_url.split("/")[2])
     options = read(judged, at_last_address, make_judge, RAG)
-    assert options == {**RAG, "provider": provider, "base_url": base_url}
+    assert options == RAG | {"provider": provider, "base_url": base_url}
 
 
 @on_sqlite
 def test_no_user_password_or_query_of_an_address_is_stored(store, ours):
     store_answers(store, 1)
-    judge_pending(
-        store, make_judge("rag", model="scripted", base_url=f"{ours.base_url}?token=hidden")
-    )
+    judge_pending(store, make_judge(**at(ours, base_url=f"{ours.base_url}?token=hidden")))
     stored = read(store, last_asked_run, 1)
-    assert (stored.endpoint_host, stored.provider, stored.base_url) == (
-        host(ours),
-        "openai",
-        ours.base_url,
-    )
+    where = (stored.endpoint_host, stored.provider, stored.base_url)
+    assert where == (host(ours), "openai", ours.base_url)
 
 
 def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_gives_one(
     store, ours, monkeypatch, capsys
 ):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
+    monkeypatch.setenv(*PUBLIC_KEY)
     store_answers(store, 1)
-    with store.writing() as connection:  # as `align` stores an accepted prompt
-        ensure_version(
-            connection, make_judge("rag", model="scripted", base_url=ours.base_url).version
-        )
+    # As `align` stores an accepted prompt.
+    write_to(store, ensure_version, make_judge(**at(ours)).version)
     words_of_error = r"rag v1 has used no host yet\. Its address is not stored: give it"
-    with pytest.raises(AddressUnknown, match=words_of_error):
-        job_address(store, RAG)
-    with pytest.raises(AddressUnknown, match=words_of_error):
-        add_rule(store, "live", judge=RAG, actor="Mara")
-    with pytest.raises(AddressUnknown, match=words_of_error):
-        request_rejudge(store, judge=RAG, actor="Mara")
+    for ask in (job_address, add_judging, request):
+        with pytest.raises(AddressUnknown, match=words_of_error):
+            ask(store, RAG)
     assert run(words(store)) == 2
-    assert "--base-url http://localhost:8000/v1`" in capsys.readouterr().err
-    assert job_address(store, {**RAG, "provider": "openai"}).host == "api.openai.com", (
-        "a person's choice"
-    )
+    assert f"{LOCAL_URL}`" in capsys.readouterr().err
+    chosen = job_address(store, RAG | {"provider": "openai"})
+    assert chosen.host == "api.openai.com", "a person's choice"
     assert run(words(store, "--base-url", ours.base_url)) == 0
-    assert last(store) == LastAddress(host(ours), Address("openai", ours.base_url))
+    assert went_last_to(store, ours)

@@ -18,10 +18,6 @@ from judgeboard.runs.runner import COST_LIMIT, Answered, Runner
 from judgeboard.store import outages
 
 
-def answered(ask, verdict):
-    return Answered(ask, verdict, verdict)
-
-
 class ScriptedJudge:
     """Answers each row by a function of its id; counts calls in flight."""
 
@@ -49,10 +45,6 @@ class ScriptedJudge:
     async def aclose(self): ...
 
 
-def asking(judge):
-    return Judging(judge=judge).ask
-
-
 class Rows:
     """A store of asks in memory."""
 
@@ -69,6 +61,15 @@ class Rows:
         self.batches += 1
         self.stored += batch
 
+    @property
+    def stored_ids(self):
+        return [step.task.item.response_id for step in self.stored]
+
+
+def runner_of(judge, rows, write=None, *, concurrency=4, **options):
+    ask = Judging(judge=judge).ask
+    return Runner(ask, rows.read, write or rows.write, concurrency=concurrency, **options)
+
 
 def good(_row):
     return Verdict(Status.OK, groundedness=1.0, quality=4, cost_micro=10)
@@ -76,16 +77,14 @@ def good(_row):
 
 def test_every_row_is_asked_once_and_stored():
     rows, judge = Rows(1000), ScriptedJudge(good)
-    runner = Runner(asking(judge), rows.read, rows.write, concurrency=16)
-    counts = asyncio.run(runner.run())
-    assert sorted(step.task.item.response_id for step in rows.stored) == list(range(1000))
-    assert sorted(judge.asked) == list(range(1000))
+    counts = asyncio.run(runner_of(judge, rows, concurrency=16).run())
+    assert sorted(rows.stored_ids) == sorted(judge.asked) == list(range(1000))
     assert (counts.asked, counts.ok, counts.cost_micro) == (1000, 1000, 10_000)
 
 
 def test_no_more_calls_are_in_flight_than_asked_for():
     rows, judge = Rows(200), ScriptedJudge(good, delay=0.001)
-    asyncio.run(Runner(asking(judge), rows.read, rows.write, concurrency=7).run())
+    asyncio.run(runner_of(judge, rows, concurrency=7).run())
     assert judge.most_in_flight == 7
 
 
@@ -98,15 +97,15 @@ def test_a_refusal_of_the_endpoint_stops_the_run_and_is_no_judgment():
         return good(row)
 
     rows = Rows(500)
-    runner = Runner(asking(ScriptedJudge(refuse_from_row_20)), rows.read, rows.write, concurrency=4)
+    runner = runner_of(ScriptedJudge(refuse_from_row_20), rows)
     asyncio.run(runner.run())
     assert runner.stopped_because == refusal
-    assert sorted(step.task.item.response_id for step in rows.stored) == list(range(20))
+    assert sorted(rows.stored_ids) == list(range(20))
 
 
 def test_the_cost_limit_stops_asking_and_keeps_what_was_in_flight():
     rows, judge = Rows(500), ScriptedJudge(good, delay=0.001)
-    runner = Runner(asking(judge), rows.read, rows.write, concurrency=5, max_cost_micro=200)
+    runner = runner_of(judge, rows, concurrency=5, max_cost_micro=200)
     asyncio.run(runner.run())
     assert runner.stopped_because == COST_LIMIT
     assert 20 <= len(rows.stored) <= 25
@@ -114,14 +113,8 @@ def test_the_cost_limit_stops_asking_and_keeps_what_was_in_flight():
 
 
 def test_an_unknown_cost_is_unknown_never_zero():
-    rows = Rows(3)
-    runner = Runner(
-        asking(ScriptedJudge(lambda _row: Verdict(Status.ERROR, error="500"))),
-        rows.read,
-        rows.write,
-        concurrency=1,
-    )
-    assert asyncio.run(runner.run()).cost_micro is None
+    failing = ScriptedJudge(lambda _row: Verdict(Status.ERROR, error="500"))
+    assert asyncio.run(runner_of(failing, Rows(3)).run()).cost_micro is None
 
 
 def test_stopping_finishes_the_calls_in_flight():
@@ -134,9 +127,9 @@ def test_stopping_finishes_the_calls_in_flight():
         return good(row)
 
     judge.answer = stop_soon
-    runner = Runner(asking(judge), rows.read, rows.write, concurrency=8)
+    runner = runner_of(judge, rows, concurrency=8)
     asyncio.run(runner.run())
-    assert sorted(judge.asked) == sorted(step.task.item.response_id for step in rows.stored)
+    assert sorted(judge.asked) == sorted(rows.stored_ids)
     assert len(rows.stored) < 500
 
 
@@ -148,10 +141,8 @@ def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored():
 
     rows = Rows(100)
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(
-            Runner(asking(ScriptedJudge(broken_at_30)), rows.read, rows.write, concurrency=1).run()
-        )
-    assert [step.task.item.response_id for step in rows.stored] == list(range(30))
+        asyncio.run(runner_of(ScriptedJudge(broken_at_30), rows, concurrency=1).run())
+    assert rows.stored_ids == list(range(30))
 
 
 def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch):
@@ -166,12 +157,8 @@ def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch):
         failing.pop(0)
         rows.write(batch, ended)
 
-    asyncio.run(Runner(asking(judge), rows.read, locked, concurrency=4).run())
-    assert (
-        sorted(step.task.item.response_id for step in rows.stored)
-        == sorted(judge.asked)
-        == list(range(100))
-    )
+    asyncio.run(runner_of(judge, rows, locked).run())
+    assert sorted(rows.stored_ids) == sorted(judge.asked) == list(range(100))
 
 
 def test_costs_of_others_that_cannot_be_read_once_cost_no_call(monkeypatch):
@@ -185,15 +172,8 @@ def test_costs_of_others_that_cannot_be_read_once_cost_no_call(monkeypatch):
             raise OperationalError("SELECT", {}, Exception("the database system is starting up"))
         return 0
 
-    asking_all = Runner(
-        asking(judge), rows.read, rows.write, 4, max_cost_micro=10_000, spent_elsewhere=spent
-    )
-    asyncio.run(asking_all.run())
-    assert (
-        sorted(step.task.item.response_id for step in rows.stored)
-        == sorted(judge.asked)
-        == list(range(100))
-    )
+    asyncio.run(runner_of(judge, rows, max_cost_micro=10_000, spent_elsewhere=spent).run())
+    assert sorted(rows.stored_ids) == sorted(judge.asked) == list(range(100))
 
 
 def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_counted(monkeypatch):
@@ -203,10 +183,9 @@ def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_coun
     def locked(_batch, _ended):
         raise OperationalError("INSERT", {}, Exception("database is locked"))
 
-    runner = Runner(asking(judge), Rows(1000).read, locked, concurrency=4)
+    runner = runner_of(judge, Rows(1000), locked)
     with pytest.raises(OperationalError, match="locked"):
         asyncio.run(runner.run())
-    assert runner.stopped_because is not None
     assert re.search(r"\d+ replies", runner.stopped_because)
     assert len(judge.asked) < 100  # few, also where a busy machine tells the runner late
 
@@ -216,13 +195,12 @@ def test_a_store_that_cannot_write_ends_the_run():
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        asyncio.run(Runner(asking(ScriptedJudge(good)), Rows(100).read, full, concurrency=2).run())
+        asyncio.run(runner_of(ScriptedJudge(good), Rows(100), full).run())
 
 
 def test_verdicts_are_stored_while_others_are_still_asked():
-    rows = Rows(300)
-    runner = Runner(asking(ScriptedJudge(good, delay=0.005)), rows.read, rows.write, concurrency=10)
-    asyncio.run(runner.run())
+    rows, judge = Rows(300), ScriptedJudge(good, delay=0.005)
+    asyncio.run(runner_of(judge, rows, concurrency=10).run())
     assert rows.batches > 3
 
 
@@ -238,7 +216,7 @@ def test_paid_verdicts_wait_for_a_slow_store_in_a_line_shorter_than_the_calls_in
         )  # what a kill costs now: in flight or not stored
         rows.write(batch, ended)
 
-    asyncio.run(Runner(asking(judge), rows.read, write, concurrency=8).run())
+    asyncio.run(runner_of(judge, rows, write, concurrency=8).run())
     assert len(rows.stored) == 200
     assert max(lost) <= 2 * 8
 
@@ -246,9 +224,8 @@ def test_paid_verdicts_wait_for_a_slow_store_in_a_line_shorter_than_the_calls_in
 def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_stopped():
     async def three_steps(ask, keep):
         for repeat in range(3):
-            if not await keep(
-                answered(Ask(ask.item, ask.number, repeat), good(ask.item.response_id))
-            ):
+            step, verdict = Ask(ask.item, ask.number, repeat), good(ask.item.response_id)
+            if not await keep(Answered(step, verdict, verdict)):
                 return
 
     rows = Rows(100)
@@ -268,9 +245,9 @@ class Asked(NamedTuple):
 
 
 def test_what_was_never_asked_is_asked_and_what_is_usable_never_again():
+    usable = Asked(2, usable=True, run_id=1)
     for again in (None, Again(), Again(7)):
-        assert next_ask(None, again) == 0
-        assert next_ask(Asked(2, usable=True, run_id=1), again) is None
+        assert (next_ask(None, again), next_ask(usable, again)) == (0, None)
 
 
 def test_what_failed_is_asked_again_where_that_was_wanted_once_in_a_run():
