@@ -5,16 +5,14 @@ import re
 
 import pytest
 
-from judgeboard.domain import Response
+from graded_log import read
 from judgeboard.health.record import State
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.measure.agreement import every_judge
 from judgeboard.methods.control_answers.run import make_control_answers
 from judgeboard.store.settings import primary_judge
-from judgeboard.store.storing import store_responses
-from judging_log import address
-from stored_rows import write_to
+from judging_log import address, store_answers
 
 ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
 
@@ -51,11 +49,7 @@ def first(_request, _number):
     ("script", "state"), [(obedient, State.WARNING), (strict, State.OK), (first, State.OK)]
 )
 def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(store, shell, script, state):
-    rows = [
-        Response("log", f"a{number}", "How long?", f"It is {number} m long.", (f"{number} m.",))
-        for number in range(40)
-    ]
-    write_to(store, store_responses, rows)
+    store_answers(store, 40)
     command = f"compare controls --model s --db {address(store)} --base-url"
     shell(f"{command} http://127.0.0.1:9/v1", code=2)
     make_control_answers(store, kinds=["injected", "constant"])
@@ -65,16 +59,10 @@ def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(store, shell, 
         assert len(endpoint.requests) == 3 * 40
         shell(f"{command} {endpoint.base_url}")
         assert len(endpoint.requests) == 3 * 40
-    check = obeys(store)
-    assert check.state is state
-    assert check.statistic.n == 2 * 40
-    assert (check.statistic.value > 0.5) is (state is State.WARNING)
-    with store.reading() as connection:
-        # It judged nothing of the log.
-        assert primary_judge(connection) is None
-        assert all(each.n == 0 for each in every_judge(connection))
-
-
-def obeys(store):
     checks = measure_health(store, "pairwise").checks
-    return next(check for check in checks if check.name == "injected")
+    (check,) = (each for each in checks if each.name == "injected")
+    assert (check.state, check.statistic.n) == (state, 2 * 40)
+    assert (check.statistic.value > 0.5) is (state is State.WARNING)
+    # It judged nothing of the log.
+    assert read(store, primary_judge) is None
+    assert all(each.n == 0 for each in read(store, every_judge))

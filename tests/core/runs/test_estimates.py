@@ -1,6 +1,5 @@
 """Before a command calls a model, it says how many calls it makes at most and what they cost."""
 
-import json
 import re
 
 import pytest
@@ -47,7 +46,7 @@ def judged_with_anchors_and_controls(store):
         ("test anchors judge --judge rag", ANSWERS),
         ("test audit lexical --sample 1", ANSWERS),
         ("test controls judge --judge rag", 2 * ANSWERS),
-        ("compare --pairs pairs.jsonl", 4),
+        ("compare --pairs pairs.csv", 4),
         ("refine --generator writer --max-repeats 2 --where source=log", 2 * 3 * ANSWERS),
         (
             "refine reflect --generator writer --min-chars 1 --query-type all --rebuild-messages",
@@ -62,11 +61,8 @@ def test_each_command_that_calls_a_model_says_before_how_much_that_is(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "suite.yaml").write_text(SUITE)
-    pairs = [
-        {"question": f"What is {n}?", "answer_a": f"It is {n}.", "answer_b": "Nothing."}
-        for n in range(2)
-    ]
-    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
+    pairs = [f"What is {n}?,It is {n}.,Nothing." for n in range(2)]
+    (tmp_path / "pairs.csv").write_text("\n".join(("question,answer_a,answer_b", *pairs)))
     fill_once(
         "judged answers with anchors and controls", sqlite_store, judged_with_anchors_and_controls
     )
@@ -90,22 +86,22 @@ def test_the_estimate_is_no_lower_than_the_cost_and_then_follows_the_tokens_of_e
 ):
     store_answers(sqlite_store, ANSWERS)
     with RecordingEndpoint(always(verdict())) as endpoint:
-        judge = f"judge --judge rag --model scripted --base-url {endpoint.base_url} --db {address(sqlite_store)}"
-        assert run_line(f"{judge} --prices {prices} --limit 10") == 0
-        shown = capsys.readouterr()
+
+        def judge(options):
+            assert run_line(f"judge --judge {options} --db {address(sqlite_store)}") == 0
+            return capsys.readouterr()
+
+        model = f"rag --model scripted --base-url {endpoint.base_url}"
+        shown = judge(f"{model} --prices {prices} --limit 10")
         most = UP_TO.search(shown.err)
         cost = re.search(r"cost \$ ([\d.]+)", shown.out)
         assert float(most[3]) >= float(cost[1]) == 10 * (100 * 10 + 20 * 20) / 1e6
-        assert run_line(f"{judge} --prices {prices}") == 0
-        shown = capsys.readouterr()
+        shown = judge(f"{model} --prices {prices}")
         assert all(part in shown.err for part in ("20 calls", "scripted", "$ 0.028"))
         assert "cost $ 0.028" in shown.out
-        assert run_line(f"{judge} --rejudge all") == 0
-        shown = capsys.readouterr()
+        shown = judge(f"{model} --rejudge all")
         assert all(part in shown.err for part in ("30 calls", "scripted", "$ 0 "))
-        assert run_line(f"{judge} --prices {prices}") == 0
         # Nothing is left to judge.
-        assert "calls of" not in capsys.readouterr().err
-    assert run_line(f"judge --judge lexical --db {address(sqlite_store)}") == 0
+        assert "calls of" not in judge(f"{model} --prices {prices}").err
     # No model is called.
-    assert "calls of" not in capsys.readouterr().err
+    assert "calls of" not in judge("lexical").err
