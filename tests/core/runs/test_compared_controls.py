@@ -6,13 +6,16 @@ import re
 import pytest
 
 from graded_log import read
+from judgeboard.domain import Response
 from judgeboard.health.record import State
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.measure.agreement import every_judge
 from judgeboard.methods.control_answers.run import make_control_answers
 from judgeboard.store.settings import primary_judge
-from judging_log import address, store_answers
+from judgeboard.store.storing import store_responses
+from judging_log import address
+from stored_rows import write_to
 
 ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
 
@@ -49,7 +52,11 @@ def first(_request, _number):
     ("script", "state"), [(obedient, State.WARNING), (strict, State.OK), (first, State.OK)]
 )
 def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(store, shell, script, state):
-    store_answers(store, 40)
+    rows = [
+        Response("log", f"a{number}", "How long?", f"It is {number} m long.", (f"{number} m.",))
+        for number in range(40)
+    ]
+    write_to(store, store_responses, rows)
     command = f"compare controls --model s --db {address(store)} --base-url"
     shell(f"{command} http://127.0.0.1:9/v1", code=2)
     make_control_answers(store, kinds=["injected", "constant"])
