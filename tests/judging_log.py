@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import select, update
 
 from judgeboard.domain import Response
-from judgeboard.llm.recording_endpoint import verdict
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, verdict
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import JUDGMENT, RESPONSE, RUN, WORKER
@@ -111,3 +111,15 @@ def time_passes(store):
         connection.execute(
             update(WORKER).values(heartbeat_at=datetime.now(UTC) - timedelta(hours=1))
         )
+
+
+def judged_by(kind, item, script=None, **options):
+    """Let a judge of a kind judge one answer over a fake endpoint; return the verdict and the endpoint."""
+    with RecordingEndpoint(script) as endpoint:
+        judge = make_judge(kind, **{"model": "m", "base_url": endpoint.base_url} | options)
+        return judge_once(judge, item), endpoint
+
+
+def texts_of(request):
+    """Return the texts of the messages of a request."""
+    return [message["content"] for message in request["messages"]]

@@ -9,7 +9,6 @@ from judgeboard.domain import JudgeInput, Status
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.rating import (
     Rating,
-    RatingJudge,
     rating_messages,
     rating_verdict,
     read_rating,
@@ -19,7 +18,6 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, complet
 from judgeboard.runs.judging import make_judge
 from refining_log import rated
 
-GOOD = {"evaluation": "It says so.", "rating": 3, "feedback": "Say more."}
 ITEM = JudgeInput(1, "How warm is it?", "15 degrees", ("It is warm.",), external_id="a")
 
 
@@ -42,7 +40,6 @@ def test_free_text_is_evaluation_and_feedback_without_the_rating():
 def ask(script):
     async def once(base_url):
         judge = make_judge("rating", model="m", base_url=base_url, tries=1)
-        assert isinstance(judge, RatingJudge)
         result = await judge.rate(ITEM)
         await judge.aclose()
         return result
@@ -56,12 +53,10 @@ def test_a_rating_is_a_verdict_whose_quality_it_is():
     verdict = rating_verdict(result.value, result.record)
     assert (verdict.quality, verdict.reasoning, verdict.groundedness) == (2, "Too short.", None)
     assert result.value.feedback == "Say more."
-    assert endpoint.requests[0].body["temperature"] == 0
-    assert endpoint.requests[0].body["response_format"]["json_schema"]["schema"]["required"] == [
-        "evaluation",
-        "rating",
-        "feedback",
-    ]
+    request = endpoint.requests[0].body
+    assert request["temperature"] == 0
+    schema = request["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["evaluation", "rating", "feedback"]
 
 
 def test_one_repair_may_save_a_rating_and_a_failure_is_no_number():
@@ -72,11 +67,8 @@ def test_one_repair_may_save_a_rating_and_a_failure_is_no_number():
         (failure(400, "no"), Status.ERROR),
     ):
         result, _ = ask(always(reply))
-        assert (
-            result.value,
-            rating_verdict(None, result.record).quality,
-            result.record.status,
-        ) == (None, None, status)
+        assert (result.value, result.record.status) == (None, status)
+        assert rating_verdict(None, result.record).quality is None
 
 
 def test_every_text_is_fenced_and_cannot_close_its_fence():
@@ -90,11 +82,9 @@ def test_every_text_is_fenced_and_cannot_close_its_fence():
 
 
 def test_it_is_a_version_of_its_own_kind():
-    made = make_judge("rating", model="m", base_url="http://localhost:1/v1")
-    assert (made.version.kind, made.version.name, made.version.scale) == (
-        "rating",
-        "refine",
-        "quality 1-4",
+    made, other = (
+        make_judge("rating", model="m", base_url="http://localhost:1/v1", max_output=most).version
+        for most in (None, 99)
     )
-    other = make_judge("rating", model="m", base_url="http://localhost:1/v1", max_output=99)
-    assert fingerprint(made.version) != fingerprint(other.version)
+    assert (made.kind, made.name, made.scale) == ("rating", "refine", "quality 1-4")
+    assert fingerprint(made) != fingerprint(other)

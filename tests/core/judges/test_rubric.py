@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from judgeboard.judges.rubric_file import (
 )
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.runs.judging import make_judge
-from judging_log import judge_once
+from judging_log import judge_once, judged_by, texts_of
 
 WORDS = ("bad", "poor", "fair", "good", "best")
 RUBRIC = Rubric((Dimension("accuracy", WORDS, weight=3.0), Dimension("tone", WORDS)), name="house")
@@ -32,16 +33,15 @@ def said(**scores):
     )
 
 
-def judged(script, item=ITEM, **options):
-    with RecordingEndpoint(script) as endpoint:
-        options = {
-            "rubric": RUBRIC,
-            "model": "m",
-            "base_url": endpoint.base_url,
-            "tries": 1,
-        } | options
-        verdict = judge_once(make_judge("rubric", **options), item)
+def judged(reply, item=ITEM, **options):
+    options = {"rubric": RUBRIC} | options
+    verdict, endpoint = judged_by("rubric", item, always(completion(reply)), **options)
     return verdict, [request.body for request in endpoint.requests]
+
+
+def version_of(rubric=None, **options):
+    options = {"model": "m", "base_url": "http://localhost:1/v1"} | options
+    return make_judge("rubric", rubric=rubric, **options).version
 
 
 def scores(verdict):
@@ -49,11 +49,9 @@ def scores(verdict):
 
 
 def test_each_dimension_gets_its_score_and_sentence_and_overall_their_weighted_mean():
-    verdict, requests = judged(always(completion(said(accuracy=5, tone=1))))
-    assert (verdict.status, scores(verdict)) == (
-        Status.OK,
-        {"accuracy": 5, "tone": 1, "overall": 4.0},
-    )
+    verdict, requests = judged(said(accuracy=5, tone=1))
+    assert verdict.status is Status.OK
+    assert scores(verdict) == {"accuracy": 5, "tone": 1, "overall": 4.0}
     assert [score.reasoning for score in verdict.scores] == ["So it is.", "So it is.", None]
     assert {score.scale for score in verdict.scores} == {"1-5"}
     assert (verdict.groundedness, verdict.quality, verdict.reasoning) == (None, None, None)
@@ -63,11 +61,10 @@ def test_each_dimension_gets_its_score_and_sentence_and_overall_their_weighted_m
 def test_the_request_holds_the_words_of_every_level_and_the_reference():
     passage = "It has 60 m."
     item = JudgeInput(1, "How long?", "60 m.", (passage,), reference="60 metres")
-    _, (request,) = judged(always(completion(said(accuracy=5, tone=5))), item)
-    system, task = (message["content"] for message in request["messages"])
+    _, (request,) = judged(said(accuracy=5, tone=5), item)
+    system, task = texts_of(request)
     assert all(f"- {level}: {words}" in system for level, words in enumerate(WORDS, start=1))
-    assert "60 metres" in task
-    assert passage in task
+    assert all(text in task for text in ("60 metres", passage))
     assert request["temperature"] == 0
     schema = request["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["accuracy", "tone"]
@@ -78,12 +75,10 @@ def test_the_request_holds_the_words_of_every_level_and_the_reference():
 )
 def test_an_absent_dimension_is_missing_not_bad(tone):
     reply = '{"accuracy": {"reasoning": "Right.", "score": 4}' + tone + "}"
-    verdict, requests = judged(always(completion(reply)))
-    assert (verdict.status, scores(verdict)) == (
-        Status.OK,
-        {"accuracy": 4, "tone": None, "overall": 4.0},
-    )
-    assert (verdict.reasoning or "").endswith(" tone.")
+    verdict, requests = judged(reply)
+    assert verdict.status is Status.OK
+    assert scores(verdict) == {"accuracy": 4, "tone": None, "overall": 4.0}
+    assert verdict.reasoning.endswith(" tone.")
     assert len(requests) == 1, "nothing to repair"
 
 
@@ -100,28 +95,31 @@ fields:
 
 def test_the_fields_of_a_label_schema_are_scored_each_on_its_own_values():
     rubric = rubric_of(SUPPORT)
-    verdict, (request,) = judged(always(completion(said(verdict=3, tone=0, safe=2))), rubric=rubric)
+    verdict, (request,) = judged(said(verdict=3, tone=0, safe=2), rubric=rubric)
     # Categories have no mean.
     assert scores(verdict) == {"verdict": 3, "tone": 0, "safe": 2, "overall": 3.0}
     assert [score.scale for score in verdict.scores] == ["1-3", "-1..1", "1-2", "1-5"]
-    system = request["messages"][0]["content"]
-    sections = {re.split(r"[:\n]", part)[0]: part.split("\n") for part in system.split("## ")[1:]}
-    assert sections["verdict"][1:4] == ["- 3: drop", "- 2: fix", "- 1: send"]
-    assert sections["tone"][1:4] == ["- 1: friendly", "- 0: level 0", "- -1: rude"]
-    assert sections["safe"][1:3] == ["- 2: no", "- 1: yes"]
-    bad, _ = judged(always(completion(said(verdict=4, tone=0, safe=1))), rubric=rubric)
-    assert "verdict must" in (bad.error or "")
+    system, _ = texts_of(request)
+    for name, *levels in (
+        ("verdict", "- 3: drop", "- 2: fix", "- 1: send"),
+        ("tone", "- 1: friendly", "- 0: level 0", "- -1: rude"),
+        ("safe", "- 2: no", "- 1: yes"),
+    ):
+        lines = r"\n".join(levels)
+        assert re.search(rf"(?m)^## {name}\b.*\n{lines}$", system)
+    bad, _ = judged(said(verdict=4, tone=0, safe=1), rubric=rubric)
+    assert "verdict must" in bad.error
     alone = rubric_of(schema_in("name: s\nfields: [{name: safe, type: yes_no}]"))
-    categories, _ = judged(always(completion(said(safe=1))), rubric=alone)
+    categories, _ = judged(said(safe=1), rubric=alone)
     assert scores(categories) == {"safe": 1}
     with pytest.raises(BadInput, match="judge"):
         rubric_of(schema_in("name: s\nfields: [label]"))
 
 
 def test_a_dimension_that_the_rubric_has_not_is_reported_and_does_not_count():
-    verdict, _ = judged(always(completion(said(accuracy=4, tone=4, style=1))))
+    verdict, _ = judged(said(accuracy=4, tone=4, style=1))
     assert scores(verdict) == {"accuracy": 4, "tone": 4, "overall": 4.0}
-    assert (verdict.reasoning or "").endswith(" style.")
+    assert verdict.reasoning.endswith(" style.")
 
 
 @pytest.mark.parametrize(
@@ -135,30 +133,27 @@ def test_a_dimension_that_the_rubric_has_not_is_reported_and_does_not_count():
     ],
 )
 def test_one_bad_field_makes_the_whole_verdict_unparsable_and_never_a_number(reply, named):
-    verdict, requests = judged(always(completion(reply)))
+    verdict, requests = judged(reply)
     assert (verdict.status, verdict.scores) == (Status.UNPARSABLE, ())
-    assert named in (verdict.error or "")
-    assert len(requests) == 2, "asked once more"
-    assert named in requests[1]["messages"][-1]["content"]
+    assert named in verdict.error
+    _, repair = requests
+    assert named in texts_of(repair)[-1]
 
 
 def test_the_version_holds_the_rubric_and_changes_with_any_word_of_it():
-    def version(rubric=None, **options):
-        judge = make_judge(
-            "rubric", rubric=rubric, model="m", base_url="http://localhost:1/v1", **options
-        )
-        assert (judge.version.kind, judge.version.scale) == ("rubric", "1-5")
-        return fingerprint(judge.version)
-
-    other = Rubric(
-        (Dimension("accuracy", (*WORDS[:4], "perfect"), weight=3.0), RUBRIC.dimensions[1]),
-        name="house",
+    accuracy, tone = RUBRIC.dimensions
+    perfect = replace(accuracy, levels=(*WORDS[:4], "perfect"))
+    rubrics = (
+        None,
+        RUBRIC,
+        replace(RUBRIC, dimensions=(perfect, tone)),
+        replace(RUBRIC, dimensions=(replace(accuracy, weight=4.0), tone)),
+        replace(RUBRIC, examples=(Example("q", "a", {"tone": 1}),)),
     )
-    heavier = Rubric((Dimension("accuracy", WORDS, weight=4.0), RUBRIC.dimensions[1]), name="house")
-    shown = Rubric(RUBRIC.dimensions, name="house", examples=(Example("q", "a", {"tone": 1}),))
-    addresses = [version(rubric) for rubric in (None, RUBRIC, other, heavier, shown)]
-    assert len({*addresses, version(RUBRIC, domain="knots")}) == 6
-    assert version(RUBRIC) == addresses[1]
+    versions = [*map(version_of, rubrics), version_of(RUBRIC, domain="knots")]
+    assert {(version.kind, version.scale) for version in versions} == {("rubric", "1-5")}
+    assert len({fingerprint(version) for version in versions}) == 6
+    assert version_of(RUBRIC) == versions[1]
 
 
 def test_examples_are_shown_fenced_and_those_of_the_log_are_kept_by_address_alone():
@@ -167,17 +162,13 @@ def test_examples_are_shown_fenced_and_those_of_the_log_are_kept_by_address_alon
     )
     logged = Example("Private question", "Private answer", {"tone": 5}, response_id=17)
     rubric = Rubric(RUBRIC.dimensions, examples=(filed,))
-    _, (request,) = judged(
-        always(completion(said(accuracy=3, tone=3))), rubric=rubric, examples=(logged,)
-    )
-    system = request["messages"][0]["content"]
-    assert ("Example 1, a bad" in system, '{"accuracy": 1}' in system) == (True, True)
-    assert "Private answer" in system
+    _, (request,) = judged(said(accuracy=3, tone=3), rubric=rubric, examples=(logged,))
+    system, _ = texts_of(request)
+    for part in ("Example 1, a bad", '{"accuracy": 1}', "Private answer"):
+        assert part in system
     token = system.split("[BEGIN EXAMPLE 1 ANSWER ")[1][:16]
     assert system.count(f"[END EXAMPLE 1 ANSWER {token}]") == 1
-    version = make_judge(
-        "rubric", rubric=rubric, examples=(logged,), model="m", base_url="http://localhost/v1"
-    ).version
+    version = version_of(rubric, examples=(logged,))
     assert example_responses(version.params) == {17}
     # A version cannot be forgotten.
     assert "Private" not in json.dumps([version.params, version.prompt])
@@ -194,10 +185,9 @@ def test_a_judge_file_gives_the_rag_judge_its_domain_and_examples(tmp_path):
         said = judge_once(judge, ITEM)
         # Groundedness was not asked for.
         assert (said.status, said.groundedness, said.quality) == (Status.OK, None, 4)
-    system = endpoint.requests[0].body["messages"][0]["content"]
-    assert "an invented one" in system
+    system, _ = texts_of(endpoint.requests[0].body)
     # No passages: groundedness is not asked for.
-    assert ': {"quality": 3}' in system
+    assert all(part in system for part in ("an invented one", ': {"quality": 3}'))
     assert judge.version.params["domain"] == "climbing"
     plain = make_judge("rag", domain="climbing", model="m", base_url=endpoint.base_url)
     assert fingerprint(plain.version) != fingerprint(judge.version)
@@ -247,18 +237,12 @@ def written(tmp_path, text):
 
 def test_a_file_says_names_weights_words_and_examples(tmp_path):
     rubric = read_rubric(written(tmp_path, HOUSE))
-    assert (rubric.name, rubric.domain, rubric.weights) == (
-        "house",
-        "climbing",
-        {"accuracy": 3.0, "tone": 1.0},
-    )
-    assert rubric.dimensions[0].levels == ("bad", "poor", "fair", "good", "best")
+    assert (rubric.name, rubric.domain) == ("house", "climbing")
+    assert rubric.weights == {"accuracy": 3.0, "tone": 1.0}
+    assert rubric.dimensions[0].levels == WORDS
     (example,) = rubric.examples
-    assert (example.kind, example.scores, example.passages) == (
-        "bad",
-        {"accuracy": 1, "tone": 2},
-        (PASSAGE,),
-    )
+    assert (example.kind, example.passages) == ("bad", (PASSAGE,))
+    assert example.scores == {"accuracy": 1, "tone": 2}
 
 
 @pytest.mark.parametrize(
