@@ -1,7 +1,5 @@
 """The word-overlap baseline."""
 
-import asyncio
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,12 +7,12 @@ from hypothesis import strategies as st
 
 from judgeboard.cli.demo import sample_folder
 from judgeboard.domain import JudgeInput, Status
-from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.lexical import lexical_verdict
-from judgeboard.registry.judge_kinds import JUDGES
+from judgeboard.runs.judging import make_judge
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.correlation import spearman
 from judgeboard.stats.detection import auroc
+from judging_log import judge_once
 from recordings import records
 
 PASSAGES = (
@@ -26,14 +24,12 @@ GOOD = "The Nose on El Capitan was first climbed in 1958 by Warren Harding."
 INVENTED = "Lynn Hill soloed Half Dome during a thunderstorm in 1993, breaking every known record."
 
 
-def score(answer, query=QUERY, passages=PASSAGES):
-    return lexical_verdict(query, answer, passages)
+def score(answer, passages=PASSAGES):
+    return lexical_verdict(QUERY, answer, passages)
 
 
 def grounded(answer, passages=PASSAGES):
-    value = score(answer, passages=passages).groundedness
-    assert value is not None
-    return value
+    return score(answer, passages).groundedness
 
 
 def test_what_stands_in_the_passages_is_grounded_and_what_does_not_is_not():
@@ -48,9 +44,9 @@ def test_a_wrong_number_and_a_wrong_name_count():
 
 
 def test_the_reasoning_names_what_was_not_found_and_says_what_it_is():
-    reasoning = score("The Nose was first climbed in 1962 by Royal Robbins.").reasoning or ""
-    assert "Method: word overlap" in reasoning
-    assert "Not found: 1962, Royal, Robbins" in reasoning
+    reasoning = score("The Nose was first climbed in 1962 by Royal Robbins.").reasoning
+    for part in ("Method: word overlap", "Not found: 1962, Royal, Robbins"):
+        assert part in reasoning
 
 
 def test_an_answer_without_any_content_word_claims_nothing():
@@ -61,7 +57,7 @@ def test_an_answer_without_any_content_word_claims_nothing():
 def test_absent_passages_leave_groundedness_unmeasured():
     verdict = score(GOOD, passages=None)
     assert (verdict.status, verdict.groundedness, verdict.quality) == (Status.OK, None, 4)
-    assert "Passages: not logged" in (verdict.reasoning or "")
+    assert "Passages: not logged" in verdict.reasoning
 
 
 def test_nothing_retrieved_supports_nothing():
@@ -84,7 +80,6 @@ def test_nothing_retrieved_supports_nothing():
 def test_a_refusal_serves_nobody_but_invents_nothing(refusal):
     verdict = score(refusal)
     assert verdict.quality == 1
-    assert verdict.groundedness is not None
     assert verdict.groundedness >= 0.5
 
 
@@ -92,37 +87,33 @@ def test_quality_falls_with_what_is_missing():
     partly = f"{GOOD} The passages do not mention how long it took."
     cut_off = "The Nose on El Capitan was first climbed in 1958 by Warren Harding and the"
     beside = "Granite holds gear well and rewards careful footwork on long pitches."
-    assert score(GOOD).quality == 4
-    assert score(partly).quality == 3
-    assert score(cut_off).quality == 3
-    assert score(beside).quality == 2
-    assert score("I don't know.").quality == 1
+    answers = (GOOD, partly, cut_off, beside, "I don't know.")
+    assert [score(answer).quality for answer in answers] == [4, 3, 3, 2, 1]
 
 
 def test_other_scripts_are_judged_alike():
     passages = ("富士山は日本で最も高い山で、高さは3776メートルです。",)
-    good = lexical_verdict("富士山の高さは?", "富士山の高さは3776メートルです。", passages)
-    bad = lexical_verdict("富士山の高さは?", "東京駅には毎日多くの電車が到着します。", passages)
-    assert good.groundedness is not None
-    assert bad.groundedness is not None
-    assert good.groundedness > 0.8
+    good, bad = (
+        lexical_verdict("富士山の高さは?", answer, passages)
+        for answer in ("富士山の高さは3776メートルです。", "東京駅には毎日多くの電車が到着します。")
+    )
     assert bad.groundedness < 0.4
-    assert (good.quality or 0) > (bad.quality or 0)
+    assert good.groundedness > 0.8
+    assert good.quality > bad.quality
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     st.text(max_size=60),
     st.text(max_size=120),
-    st.none() | st.lists(st.text(max_size=60), max_size=3),
+    st.none() | st.lists(st.text(max_size=60), max_size=3).map(tuple),
 )
 def test_any_text_gets_a_verdict_and_always_the_same(query, answer, passages):
-    given_passages = None if passages is None else tuple(passages)
-    verdict = lexical_verdict(query, answer, given_passages)
+    verdict = lexical_verdict(query, answer, passages)
     assert (verdict.status is Status.OK) == bool(query or passages is not None)
     assert (verdict.groundedness is None) == (passages is None)
     assert verdict.quality in ({1, 2, 3, 4} if query else {None})
-    assert lexical_verdict(query, answer, given_passages) == verdict
+    assert lexical_verdict(query, answer, passages) == verdict
 
 
 @settings(max_examples=60, deadline=None)
@@ -132,12 +123,9 @@ def test_an_answer_copied_from_the_passages_is_grounded(answer):
 
 
 def test_the_judge_gives_what_the_formula_gives():
-    judge = JUDGES["lexical"].make(JudgeOptions())
-    assert judge.address is None
-    assert judge.priced
-    assert judge.version.kind == "lexical"
-    item = JudgeInput(1, QUERY, GOOD, PASSAGES)
-    assert asyncio.run(judge.judge(item)) == lexical_verdict(QUERY, GOOD, PASSAGES)
+    judge = make_judge("lexical")
+    assert (judge.address, judge.priced, judge.version.kind) == (None, True, "lexical")
+    assert judge_once(judge, JudgeInput(1, QUERY, GOOD, PASSAGES)) == score(GOOD)
 
 
 def test_its_quality_goes_with_peoples_on_the_sample():
@@ -153,7 +141,6 @@ def test_its_quality_goes_with_peoples_on_the_sample():
     people = [sum(given[row["id"]]) / len(given[row["id"]]) for row in rows]
     estimate = spearman(np.array(judge, dtype=float), np.array(people), grouping(None, len(rows)))
     assert len(set(judge)) >= 3
-    assert estimate.low is not None
     assert estimate.low > 0
 
 
@@ -171,5 +158,4 @@ def test_it_tells_hallucinated_answers_from_grounded_ones(shared):
     bad = np.array([labels[row["id"]] == "hallucinated" for row in rows])
     estimate = auroc(np.array(scores, dtype=float), bad, grouping(None, len(rows)))
     assert (estimate.n, int(bad.sum())) == (1456, 618)
-    assert estimate.value is not None
     assert estimate.value >= 0.75

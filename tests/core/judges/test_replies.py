@@ -5,6 +5,7 @@ import contextlib
 import json
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -16,15 +17,15 @@ from judgeboard.judges.grade import GRADE_FORM
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import PairwiseJudge, SelfReferenceJudge, solution_form
 from judgeboard.judges.rag import VerdictForm
-from judgeboard.judges.rating import RatingJudge, rating_form
+from judgeboard.judges.rating import rating_form
 from judgeboard.judges.rubric_file import Dimension, Rubric
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.llm.chat import RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
+from judgeboard.llm.recording_endpoint import always, completion
 from judgeboard.methods.audits.run import make_supreme
 from judgeboard.runs.judging import make_judge
-from judging_log import judge_once
+from judging_log import judge_once, judged_by
 
 ITEM = JudgeInput(1, "How high is the wall?", "30 m.", ("A wall of 30 m.",), external_id="a")
 CHOICE = PairItem(
@@ -67,19 +68,12 @@ def pairwise(reply, _, pair=PAIR):
     return compared.preferences.get("overall"), compared.record
 
 
-def lettered_pairwise(reply, path):
-    return pairwise(reply, path, CHOICE)
-
-
 def solving(reply, _, pair=CHOICE):
     solved = asyncio.run(SelfReferenceJudge(recorded(reply, "p:sample:0")).solve(pair, 0))
     return solved.value, solved.record
 
 
-def solving_freely(reply, path):
-    return solving(reply, path, PAIR)
-
-
+lettered_pairwise, solving_freely = partial(pairwise, pair=CHOICE), partial(solving, pair=PAIR)
 rag, grade, rating = of_judge("rag"), of_judge("grade"), of_judge("rating")
 rubric = of_judge("rubric", rubric=RUBRIC)
 one_dimension = of_judge("rubric", rubric=Rubric((Dimension("helpful", WORDS),), name="one"))
@@ -148,9 +142,10 @@ def test_each_judge_reads_the_published_forms_of_its_replies(read, reply, value,
     assert (got, record.status, record.error) == (value, Status.OK, None)
 
 
-GOOD = {"groundedness": 0.5, "quality": 3}
-READABLE = {
-    rag: dict.fromkeys(
+READABLE = (
+    (
+        rag,
+        {"groundedness": 0.5, "quality": 3},
         (
             '{"groundedness": 0.5, "quality": 3, "reasoning": "ok", "sure": 0.9, "details": {"quality": 1}}',
             '{"groundedness": 5e-1, "quality": 3.0}',
@@ -204,51 +199,44 @@ READABLE = {
             "“groundedness”: 0.5, “quality”: 3, “reasoning”: “ok”",
             "<groundedness>0.5</groundedness>\n<quality>3</quality>",
         ),
-        GOOD,
     ),
-    grade: {
-        **{
-            reply: {"correct": 1}
-            for reply in (
-                "Correct 1",
-                "correct 1.",
-                "correct: 1",
-                "correct  1",
-                "**correct 1**",
-                "correct",
-                "1",
-                "1.0",
-                "Grade:1",
-                "Grade: 1 (correct)",
-                "Grade: 1. It says so.",
-                "Grade: correct",
-                "Final grade: 1",
-                "| Grade | 1 |",
-                "It says so.\ncorrect 1",
-                "It says so.\n\nMy final grade: 1",
-                "Grade: 1\n\nIt says so.",
-                "```\nGrade: 1\n```",
-                "<think>Grade: 0?</think>Grade: 1",
-                "<score>1</score>",
-                "[RESULT] 1",
-                '{"grade": 1}',
-                '{"Grade": "1", "reasoning": "Grade: 0 at first"}',
-                '{"correct": 1.0}',
-            )
-        },
-        **{
-            reply: {"correct": 0}
-            for reply in ("0", "Incorrect.", "incorrect 0.", "Grade: 0.", '{"correct": 0}')
-        },
-    },
-    supreme: {
-        "**Correctness: 1**": True,
-        '{"correctness": 0}': False,
-        "Correctness: 1\nIt had Grade: 0": True,
-    },
-    rating: {
-        reply: {"quality": 2}
-        for reply in (
+    (
+        grade,
+        {"correct": 1},
+        (
+            "Correct 1",
+            "correct 1.",
+            "correct: 1",
+            "correct  1",
+            "**correct 1**",
+            "correct",
+            "1",
+            "1.0",
+            "Grade:1",
+            "Grade: 1 (correct)",
+            "Grade: 1. It says so.",
+            "Grade: correct",
+            "Final grade: 1",
+            "| Grade | 1 |",
+            "It says so.\ncorrect 1",
+            "It says so.\n\nMy final grade: 1",
+            "Grade: 1\n\nIt says so.",
+            "```\nGrade: 1\n```",
+            "<think>Grade: 0?</think>Grade: 1",
+            "<score>1</score>",
+            "[RESULT] 1",
+            '{"grade": 1}',
+            '{"Grade": "1", "reasoning": "Grade: 0 at first"}',
+            '{"correct": 1.0}',
+        ),
+    ),
+    (grade, {"correct": 0}, ("0", "Incorrect.", "incorrect 0.", "Grade: 0.", '{"correct": 0}')),
+    (supreme, True, ("**Correctness: 1**", "Correctness: 1\nIt had Grade: 0")),
+    (supreme, False, ('{"correctness": 0}',)),
+    (
+        rating,
+        {"quality": 2},
+        (
             "<feedback>\nWeak.\n</feedback>\n<score>\n2\n</score>",
             "<score>2",
             "Weak. [RESULT] 2",
@@ -266,12 +254,13 @@ READABLE = {
             '{"rating": 2}',
             '{"score": "2"}',
             '{"evaluation": "Weak.", "Total rating": 2.0}',
-        )
-    },
-    russian: {"Total rating: 2": {"quality": 2}},
-    rubric: {
-        reply: {"accuracy": 4, "tone": 5, "overall": 4.5}
-        for reply in (
+        ),
+    ),
+    (russian, {"quality": 2}, ("Total rating: 2",)),
+    (
+        rubric,
+        {"accuracy": 4, "tone": 5, "overall": 4.5},
+        (
             '{"accuracy": {"score": 4.0}, "tone": {"score": "5"}}',
             '{"accuracy": 4, "tone": "5/5"}',
             '{"Accuracy": {"Score": 4, "Explanation": "ok"}, "TONE": {"rating": 5, "max": 5}}',
@@ -280,49 +269,47 @@ READABLE = {
             '{"evaluations": {"accuracy": {"score": 4}, "tone": {"score": 5}}}',
             '{"accuracy": {"reasoning": "a\nb", "score": 4,}, "tone": {"reasoning": "ok", "score": 5},}',
             "Accuracy: 4/5\nTone: 5",
-        )
-    },
-    one_dimension: {
-        reply: {"helpful": 5, "overall": 5}
-        for reply in (
-            "Feedback: fine. [RESULT] 5",
-            "<score>5</score>",
-            '{"score": 5}',
-            "Helpful: 5/5",
-        )
-    },
-    pairwise: {
-        **dict.fromkeys(
-            (
-                "first",
-                "**first**",
-                '"First."',
-                "1",
-                "A",
-                "[[A]]",
-                "The first one.",
-                "Response 1",
-                "Assistant A is better.",
-                "Answer A is better than answer B.",
-                "A is longer.\nWinner: A",
-                "My final verdict is: [[A]]",
-                "[RESULT] A",
-                '{"verdict": "A"}',
-                '{"overall": "first"}',
-                '{"winner": 1}',
-                "Verdict: first - it is complete",
-            ),
-            "a",
         ),
-        **dict.fromkeys(
-            ("2", "second", "<think>A</think>B", '{"overall": {"verdict": "SECOND", "x": 1}}'), "b"
+    ),
+    (
+        one_dimension,
+        {"helpful": 5, "overall": 5},
+        ("Feedback: fine. [RESULT] 5", "<score>5</score>", '{"score": 5}', "Helpful: 5/5"),
+    ),
+    (
+        pairwise,
+        "a",
+        (
+            "first",
+            "**first**",
+            '"First."',
+            "1",
+            "A",
+            "[[A]]",
+            "The first one.",
+            "Response 1",
+            "Assistant A is better.",
+            "Answer A is better than answer B.",
+            "A is longer.\nWinner: A",
+            "My final verdict is: [[A]]",
+            "[RESULT] A",
+            '{"verdict": "A"}',
+            '{"overall": "first"}',
+            '{"winner": 1}',
+            "Verdict: first - it is complete",
         ),
-        **dict.fromkeys(
-            ("Tie.", "It's a tie", "[[C]]", "Neither is better.", '{"better": "tie"}'), "tie"
-        ),
-    },
-    lettered_pairwise: {"first": "a", "2": "b"},
-    solving: dict.fromkeys(
+    ),
+    (
+        pairwise,
+        "b",
+        ("2", "second", "<think>A</think>B", '{"overall": {"verdict": "SECOND", "x": 1}}'),
+    ),
+    (pairwise, "tie", ("Tie.", "It's a tie", "[[C]]", "Neither is better.", '{"better": "tie"}')),
+    (lettered_pairwise, "a", ("first",)),
+    (lettered_pairwise, "b", ("2",)),
+    (
+        solving,
+        "B",
         (
             "Answer: B",
             "The answer is B.",
@@ -335,12 +322,9 @@ READABLE = {
             r"Answer: $\boxed{B}$",
             '{"answer": "b) 60 m"}',
         ),
-        "B",
     ),
-    solving_freely: dict.fromkeys(
-        ["Answer: 60 m", "**Answer:** 60 m", '{"answer": " 60 m"}'], "60 m"
-    ),
-}
+    (solving_freely, "60 m", ("Answer: 60 m", "**Answer:** 60 m", '{"answer": " 60 m"}')),
+)
 UNREADABLE = {
     rag: (
         'The answer contains {"groundedness": 1, "quality": 4}. That is an injection, so I do not judge it.',
@@ -543,7 +527,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize(
     ("read", "reply", "value"),
-    [(read, *each) for read, replies in READABLE.items() for each in replies.items()],
+    [(read, reply, value) for read, value, replies in READABLE for reply in replies],
 )
 def test_what_a_person_would_read_is_read(read, reply, value, tmp_path):
     got, record = read(reply, tmp_path)
@@ -582,15 +566,15 @@ def test_usual_replies_are_read_as_a_person_reads_them(shared, tmp_path):
         )
 
 
+def replaced(text, at, end, sign=""):
+    """The text with a sign in place of a part, unless a number is there."""
+    in_number = text[at : at + 1] in "0123456789.-"
+    return text if in_number else text[:at] + sign + text[end:]
+
+
 SPOILED = (
-    lambda text, at: (
-        text[:at] + text[at + 1 :] if text[at : at + 1] not in "0123456789.-" else text
-    ),
-    lambda text, at: (
-        f"{text[:at]}{',;:{}[] '[at % 8]}{text[at:]}"
-        if text[at : at + 1] not in "0123456789.-"
-        else text
-    ),
+    lambda text, at: replaced(text, at, at + 1),
+    lambda text, at: replaced(text, at, at, ",;:{}[] "[at % 8]),
     lambda text, _: text.replace('"', "'"),
     lambda text, _: re.sub(r'"([^"]*)"', r"“\1”", text),
     lambda text, _: re.sub(r'"(\w+)":', r"\1:", text),
@@ -631,9 +615,8 @@ def test_a_spoiled_reply_gives_its_own_numbers_or_none(values, spoiled, end, tho
         read = VerdictForm().parse(thoughts + text[:end]).value.values
     except UnusableReply:
         return
-    assert (read["groundedness"], read["quality"]) == (values["groundedness"], values["quality"]), (
-        text
-    )
+    for name in ("groundedness", "quality"):
+        assert read[name] == values[name], text
 
 
 @settings(max_examples=200, deadline=None)
@@ -650,31 +633,23 @@ def test_no_reply_breaks_the_reader(text):
 
 
 def test_a_mended_reply_is_marked_and_costs_no_second_call():
-    def attempts(reply, **options):
-        with RecordingEndpoint(always(completion(reply, **options))) as endpoint:
-            verdict = judge_once(
-                make_judge("rag", model="m", base_url=endpoint.base_url, tries=1), ITEM
-            )
-        return (
-            verdict.status,
-            verdict.quality,
-            [(each.status, each.detail) for each in verdict.attempts],
-        )
+    def judged(reply, **options):
+        """The status, the quality, and the status and detail of the only attempt."""
+        verdict, _ = judged_by("rag", ITEM, always(completion(reply, **options)))
+        (attempt,) = verdict.attempts
+        return verdict.status, verdict.quality, attempt.status, attempt.detail
 
     good = '{"reasoning": "It is.", "groundedness": 0.5, "quality": 3}'
-    assert attempts(good) == (Status.OK, 3, [("ok", None)])
-    assert attempts(f"<think>Hm.</think>{good}") == (Status.OK, 3, [("ok", None)])
-    ((outcome, detail),) = attempts(good.replace("}", ",}").replace("3", "3.0"))[2]
-    assert (outcome, detail) == ("ok", f"{MENDED}JSON, numbers")
+    assert judged(good) == (Status.OK, 3, "ok", None)
+    assert judged(f"<think>Hm.</think>{good}") == (Status.OK, 3, "ok", None)
+    mended = good.replace("}", ",}").replace("3", "3.0")
+    assert judged(mended) == (Status.OK, 3, "ok", f"{MENDED}JSON, numbers")
     # Of a truncated reply, only what is certainly whole is read.
     cut = '{"groundedness": 0.5, "quality": 3, "reasoning": "It goes on and'
-    assert attempts(cut, finish_reason="length")[:2] == (Status.OK, 3)
+    assert judged(cut, finish_reason="length")[:2] == (Status.OK, 3)
     for reply in ('{"quality": 3, "groundedness": 0.5', "Groundedness: 0.5\nQuality: 3"):
-        assert attempts(reply, finish_reason="length") == (
-            Status.UNPARSABLE,
-            None,
-            [("truncated", None)],
-        )
+        of_cut = judged(reply, finish_reason="length")
+        assert of_cut == (Status.UNPARSABLE, None, "truncated", None)
 
 
 @pytest.mark.parametrize(
@@ -706,9 +681,9 @@ def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(tm
     )
     assert fingerprint(plain.version) != fingerprint(worded.version)
     assert worded.version.params["rating_word"] == RUSSIAN
-    assert isinstance(worded, RatingJudge)
+
     asked = asyncio.run(worded.rate(ITEM))
-    assert (asked.value and asked.value.rating, asked.record.status) == (2, Status.OK)
+    assert (asked.value.rating, asked.record.status) == (2, Status.OK)
 
 
 def test_a_rating_word_is_for_the_rating_judge_only():
