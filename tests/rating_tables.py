@@ -12,6 +12,11 @@ def ordered(k):
     return Scale("grade", tuple(range(k)), weights="quadratic")
 
 
+def ungrouped(n):
+    """The groups of rows that each stand alone."""
+    return grouping(None, n)
+
+
 def ratings(table, k=None, groups=None):
     values = np.array(
         [[np.nan if cell is None else cell for cell in row] for row in table], dtype=float

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from estimates import ends, value_and_ends
 from judgeboard.stats.anchors import (
     Flips,
     anchor_change,
@@ -14,7 +15,7 @@ from judgeboard.stats.anchors import (
     seen_share,
     shown_tests,
 )
-from judgeboard.stats.arrays import grouping
+from rating_tables import ungrouped
 from shared_answers import published, shared_answers
 
 
@@ -23,7 +24,7 @@ def change(before, now, **more):
     return anchor_change(
         np.array(before),
         np.array(now),
-        groups=grouping(None, n),
+        groups=ungrouped(n),
         labelled=np.zeros(n, dtype=bool),
         people_bad=np.zeros(n, dtype=bool),
         score_changes=np.full(n, np.nan),
@@ -61,13 +62,13 @@ def test_the_published_example_comes_out(shared):
     )
     assert drift.to_bad + drift.to_good == known["flips"]
     rate = drift.flip_rate
-    assert (rate.low, rate.high) == pytest.approx((known["flip_low"], known["flip_high"]), abs=1e-6)
+    assert ends(rate) == pytest.approx((known["flip_low"], known["flip_high"]), abs=1e-6)
     agreement = drift.agreement
     assert (agreement.only_first, agreement.only_second) == (known["broke"], known["mended"])
     right = agreement.first_right / agreement.n, agreement.second_right / agreement.n
     assert right == pytest.approx((known["agree_before"], known["agree_after"]), abs=1e-6)
     shift = agreement.change
-    assert (shift.value, shift.low, shift.high) == pytest.approx(
+    assert value_and_ends(shift) == pytest.approx(
         (known["change"], known["low"], known["high"]), abs=1e-6
     )
     assert drift.p_values["direction"] == pytest.approx(known["p_direction"], abs=1e-6)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from estimates import width
 from judgeboard.stats.pair_orders import INCONSISTENT_AS, NONE, TIE, OrderVerdicts
 
 Rows = list[tuple[int, int, int]]
@@ -123,4 +124,4 @@ def test_an_interval_of_many_pairs_on_few_questions_is_that_of_questions():
     for figure in ("self_consistency", "changed_with_order", "first_position"):
         narrow, wide = (getattr(each, figure)() for each in (by_pair, by_question))
         assert (narrow.value, narrow.unit, wide.unit) == (wide.value, "pair", "question")
-        assert wide.high - wide.low > 3 * (narrow.high - narrow.low)
+        assert width(wide) > 3 * (width(narrow))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.detection import auroc, calibration, expected_calibration_error
 from judgeboard.stats.estimates import t_quantile
+from rating_tables import ungrouped
 
 rows = st.lists(st.tuples(st.integers(0, 10), st.booleans()), min_size=2, max_size=60)
 
@@ -20,7 +21,7 @@ def test_the_value_equals_scikit_learn(rows):
     from sklearn.metrics import roc_auc_score
 
     score, bad = np.array([row[0] / 10 for row in rows]), np.array([row[1] for row in rows])
-    got = auroc(score, bad, grouping(None, len(rows)))
+    got = auroc(score, bad, ungrouped(len(rows)))
     if bad.all() or not bad.any():
         assert got.value is None
         assert got.reason.startswith("people found no")
@@ -47,7 +48,7 @@ def test_the_variance_is_delongs_by_its_definition():
     variance = (
         better.mean(axis=1).var(ddof=1) / bad.sum() + better.mean(axis=0).var(ddof=1) / (~bad).sum()
     )
-    got = auroc(score, bad, grouping(None, 80))
+    got = auroc(score, bad, ungrouped(80))
     assert ("DeLong" in got.method, "clustered" in got.method) == (True, False)
     on_logit = (np.log(got.high / (1 - got.high)) - np.log(got.low / (1 - got.low))) / 2
     wanted = float(t_quantile(bad.sum() - 1)) * np.sqrt(variance) / (got.value * (1 - got.value))
@@ -60,7 +61,7 @@ def test_near_one_and_with_few_bad_rows_the_interval_holds():
     apart = NormalDist().inv_cdf(truth) * np.sqrt(2)
     for _ in range(400):
         bad = rng.random(150) < 0.05
-        got = auroc(rng.normal(0, 1, 150) - apart * bad, bad, grouping(None, 150))
+        got = auroc(rng.normal(0, 1, 150) - apart * bad, bad, ungrouped(150))
         held += [got.low <= truth <= got.high] if got.low is not None else []
     assert np.mean(held) > 0.93
 
@@ -74,14 +75,14 @@ def test_clustered_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bo
     got = auroc(score, bad, grouping(ids, 500))
     assert ("DeLong" in got.method, "clustered" in got.method) == (True, True)
     agrees_with_plain_bootstrap(got, plain, (score, bad), ids)
-    alone = auroc(score, bad, grouping(None, 500))
+    alone = auroc(score, bad, ungrouped(500))
     assert alone.value == got.value
     agrees_with_plain_bootstrap(alone, plain, (score, bad), np.arange(500))
 
 
 def test_complete_separation_has_no_interval():
     got = auroc(
-        np.array([0.1] * 10 + [0.9] * 10), np.array([True] * 10 + [False] * 10), grouping(None, 20)
+        np.array([0.1] * 10 + [0.9] * 10), np.array([True] * 10 + [False] * 10), ungrouped(20)
     )
     assert (got.value, got.low) == (1, None)
     assert got.reason.startswith("no interval")
@@ -131,7 +132,7 @@ def test_the_calibration_error_is_the_mean_distance_of_a_tenth_from_its_share():
         abs(tenth.share_grounded.value - tenth.mean_score) * tenth.share_grounded.n
         for tenth in calibration(score, grounded)
     ]
-    got = expected_calibration_error(score, grounded, grouping(None, 500))
+    got = expected_calibration_error(score, grounded, ungrouped(500))
     assert got.value == pytest.approx(sum(distances) / 500, abs=1e-9)
     assert 0 <= got.low < got.value < got.high
 
@@ -144,7 +145,7 @@ def test_its_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_p
     grounded = rng.random(2000)[groups] < score**3
 
     def plain(score, grounded):
-        return expected_calibration_error(score, grounded, grouping(None, len(score))).value
+        return expected_calibration_error(score, grounded, ungrouped(len(score))).value
 
     got = expected_calibration_error(score, grounded, grouping(groups, 2000))
     agrees_with_plain_bootstrap(got, plain, (score, grounded), groups, resamples=300, extra=0.02)
@@ -152,12 +153,12 @@ def test_its_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_p
 
 def test_without_answers_there_is_no_calibration_error():
     assert (
-        expected_calibration_error(np.empty(0), np.empty(0, dtype=bool), grouping(None, 0)).reason
+        expected_calibration_error(np.empty(0), np.empty(0, dtype=bool), ungrouped(0)).reason
         == "no pairs"
     )
 
 
 def test_equal_scores_separate_nothing():
     bad = np.arange(40) % 4 == 0
-    got = auroc(np.full(40, 0.7), bad, grouping(None, 40))
+    got = auroc(np.full(40, 0.7), bad, ungrouped(40))
     assert (got.value, got.low, got.reason.startswith("no interval")) == (0.5, None, True)

@@ -7,21 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from estimates import value_and_ends, width
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.correlation import correlation_within, slope
 from judgeboard.stats.estimates import surely_above, surely_below
 from judgeboard.stats.means import difference_of_means, mean_change
 from judgeboard.stats.proportions import RatioSums, level_use, ratio_of_totals, superiority
+from rating_tables import ungrouped
 
 
 @pytest.fixture
 def rng():
     return np.random.default_rng(7)
-
-
-def apart(n):
-    return grouping(None, n)
 
 
 def test_a_warning_needs_more_than_the_95_percent_interval():
@@ -43,16 +41,16 @@ def test_what_has_no_interval_is_never_a_warning(unknown):
 
 def test_ties_count_half_and_float_noise_is_a_tie():
     before, after = np.array([0.6 - 0.2, 0.9, 0.1, 0.5]), np.array([0.4, 0.2, 0.3, 0.5])
-    estimate = superiority(before, after, apart(4))
+    estimate = superiority(before, after, ungrouped(4))
     assert (estimate.value, estimate.n) == (0.5, 4)
-    assert superiority(np.empty(0), np.empty(0), apart(0)).value is None
+    assert superiority(np.empty(0), np.empty(0), ungrouped(0)).value is None
 
 
 def test_a_judge_that_gives_both_the_same_is_no_better_than_chance_and_has_an_interval():
     same = np.full(50, 4.0)
-    estimate = superiority(same, same, apart(50))
+    estimate = superiority(same, same, ungrouped(50))
     assert (estimate.value, round(estimate.low, 3), round(estimate.high, 3)) == (0.5, 0.366, 0.634)
-    assert superiority(same, same - 1, apart(50)).low == pytest.approx(50 / (50 + 1.959964**2))
+    assert superiority(same, same - 1, ungrouped(50)).low == pytest.approx(50 / (50 + 1.959964**2))
 
 
 def test_pairs_on_one_evidence_do_not_count_as_many(rng):
@@ -61,18 +59,18 @@ def test_pairs_on_one_evidence_do_not_count_as_many(rng):
         superiority(before, after, grouping(ids, 60)) for ids in (None, np.arange(60) // 6)
     )
     assert alone.value == shared.value
-    assert shared.high - shared.low > 1.8 * (alone.high - alone.low)
+    assert width(shared) > 1.8 * (width(alone))
 
 
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=20, max_size=60))
 @settings(max_examples=40)
 def test_its_interval_is_never_narrower_than_the_normal_one(wins):
     before = np.array(wins)
-    estimate = superiority(before, np.full(len(wins), 0.5), apart(len(wins)))
+    estimate = superiority(before, np.full(len(wins), 0.5), ungrouped(len(wins)))
     assert estimate.low <= estimate.value <= estimate.high
     if 0.2 < estimate.value < 0.8:
         error = before.std() / math.sqrt(len(wins))
-        assert estimate.high - estimate.low >= 2 * 1.96 * error * 0.85
+        assert width(estimate) >= 2 * 1.96 * error * 0.85
 
 
 def test_the_use_of_levels():
@@ -90,16 +88,16 @@ def test_the_use_of_levels():
 
 def test_the_mean_change_and_one_that_is_always_the_same(rng):
     before = rng.random(30)
-    estimate = mean_change(before, before - 0.2, apart(30))
-    assert (estimate.value, estimate.low, estimate.high) == (
+    estimate = mean_change(before, before - 0.2, ungrouped(30))
+    assert value_and_ends(estimate) == (
         pytest.approx(-0.2),
         estimate.value,
         estimate.value,
     )
-    noisy = mean_change(before, before - 0.2 + rng.normal(0, 0.1, 30), apart(30))
+    noisy = mean_change(before, before - 0.2 + rng.normal(0, 0.1, 30), ungrouped(30))
     assert noisy.low < -0.2 < noisy.high
-    assert mean_change(before[:1], before[:1], apart(1)).low is None
-    assert mean_change(before[:0], before[:0], apart(0)).value is None
+    assert mean_change(before[:1], before[:1], ungrouped(1)).low is None
+    assert mean_change(before[:0], before[:0], ungrouped(0)).value is None
 
 
 def test_the_difference_of_two_means(rng, agrees_with_plain_bootstrap):
@@ -113,12 +111,12 @@ def test_the_difference_of_two_means(rng, agrees_with_plain_bootstrap):
     assert estimate.value == pytest.approx(plain(values, inside))
     agrees_with_plain_bootstrap(estimate, plain, [values, inside.astype(float)], groups, extra=0.01)
     few = np.arange(400) < 3
-    wide = difference_of_means(values, few, apart(400))
+    wide = difference_of_means(values, few, ungrouped(400))
     # T with 2 degrees of freedom.
-    assert wide.high - wide.low > 2 * 4.3 * values[few].std(ddof=0) / math.sqrt(3) * 0.9
-    assert difference_of_means(values, np.ones(400, dtype=bool), apart(400)).value is None
-    assert difference_of_means(values, np.arange(400) == 0, apart(400)).low is None
-    assert difference_of_means(np.ones(9), np.arange(9) < 4, apart(9)).low is None
+    assert width(wide) > 2 * 4.3 * values[few].std(ddof=0) / math.sqrt(3) * 0.9
+    assert difference_of_means(values, np.ones(400, dtype=bool), ungrouped(400)).value is None
+    assert difference_of_means(values, np.arange(400) == 0, ungrouped(400)).low is None
+    assert difference_of_means(np.ones(9), np.arange(9) < 4, ungrouped(9)).low is None
 
 
 def test_the_slope_by_length(rng, agrees_with_plain_bootstrap):
@@ -132,10 +130,10 @@ def test_the_slope_by_length(rng, agrees_with_plain_bootstrap):
 
     assert estimate.value == pytest.approx(plain(score, length))
     agrees_with_plain_bootstrap(estimate, plain, [score, length], groups, extra=2e-5)
-    line = slope(2 * length, length, apart(500))
-    assert (line.value, line.low, line.high) == pytest.approx((2, 2, 2))
-    assert slope(score, np.ones(500), apart(500)).value is None
-    assert slope(score[:0], score[:0], apart(0)).value is None
+    line = slope(2 * length, length, ungrouped(500))
+    assert value_and_ends(line) == pytest.approx((2, 2, 2))
+    assert slope(score, np.ones(500), ungrouped(500)).value is None
+    assert slope(score[:0], score[:0], ungrouped(0)).value is None
 
 
 def test_what_lies_between_the_grades_does_not_count(rng):
@@ -171,7 +169,7 @@ def test_the_ratio_of_totals(rng, agrees_with_plain_bootstrap):
         estimate, lambda u, v: u.sum() / v.sum(), [upper, lower], np.arange(400)
     )
     always = ratio_of_totals(RatioSums(3, 1.5, 3, 0.75, 3, 1.5))
-    assert (always.value, always.low, always.high) == (0.5, 0.5, 0.5)
+    assert value_and_ends(always) == (0.5, 0.5, 0.5)
     assert ratio_of_totals(RatioSums(0, 0, 0, 0, 0, 0)).value is None
     assert ratio_of_totals(RatioSums(2, 1, 0, 1, 0, 0)).value is None
     assert ratio_of_totals(RatioSums(1, 1, 2, 1, 4, 2)).low is None

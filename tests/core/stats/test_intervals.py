@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from estimates import width
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.chance_corrected import alpha, gwet
 from judgeboard.stats.intervals import jackknifed, resampled_tables
 from judgeboard.stats.ratings import LABEL, Ratings
+from rating_tables import ungrouped
 
 
 def ratio(sums):
@@ -72,10 +74,9 @@ def test_many_equal_groups_count_as_often_as_they_are():
     sums, _ = made(n=20)
     many = np.tile(sums, (50, 1))
     once, again = (
-        jackknifed(each, ratio, grouping(None, len(each)), len(each), alike="")
-        for each in (sums, many)
+        jackknifed(each, ratio, ungrouped(len(each)), len(each), alike="") for each in (sums, many)
     )
-    assert once.high - once.low > 6 * (again.high - again.low)
+    assert width(once) > 6 * (width(again))
 
 
 def test_without_an_interval_there_is_the_reason():
@@ -125,7 +126,7 @@ def test_resampled_tables_have_the_moments_of_drawing_groups(case):
 
 def test_rows_that_stand_alone_are_a_multinomial_on_the_table():
     cells = np.repeat([0, 1, 3], [50, 30, 20])
-    drawn = resampled_tables(cells, 4, grouping(None, 100), resamples=4000)
+    drawn = resampled_tables(cells, 4, ungrouped(100), resamples=4000)
     assert (drawn.sum(axis=1) == 100).all()
     assert (drawn[:, 2] == 0).all()
     assert drawn[:, 0].std() == pytest.approx(5, rel=0.05)
@@ -151,6 +152,6 @@ def test_every_sample_is_a_sum_of_whole_groups_whatever_the_order_of_rows(rows, 
 
 def test_no_rows_give_empty_tables():
     assert (
-        resampled_tables(np.empty(0, dtype=np.int64), 4, grouping(None, 0), resamples=3).tolist()
+        resampled_tables(np.empty(0, dtype=np.int64), 4, ungrouped(0), resamples=3).tolist()
         == [[0] * 4] * 3
     )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from estimates import value_and_ends, width
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.monitor import (
     Window,
@@ -49,7 +50,7 @@ def rates(of):
 def test_each_week_has_the_published_share_interval_and_error(expected, name):
     for each, row in zip(weeks(expected[name]), expected[name]["rows"], strict=True):
         share = each.rate
-        assert (share.value, share.low, share.high) == pytest.approx(
+        assert value_and_ends(share) == pytest.approx(
             (row["value"], row["low"], row["high"]), abs=1e-6
         )
         assert rate_error(each.strata) == pytest.approx(row["se"], abs=1e-6)
@@ -239,5 +240,5 @@ def test_the_judges_error_is_its_share_minus_the_corrected_share():
     share = Window(tuple(strata)).rate
     assert error.value == pytest.approx(0.4 - share.value)
     # The verdicts explain a part.
-    assert error.high - error.low < share.high - share.low
+    assert width(error) < width(share)
     assert rate([Stratum(10, 0, 0)], judged_bad=[0.0]).value is None

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from estimates import ends, value_and_ends, width
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import complement
@@ -20,6 +21,7 @@ from judgeboard.stats.paired import (
     weighted_by_stratum,
     weighted_changes_by_class,
 )
+from rating_tables import ungrouped
 from shared_answers import shared_answers
 
 
@@ -37,10 +39,10 @@ def test_the_interval_is_that_of_a_bootstrap_of_evidence_groups(labelled):
     gains = second.astype(float) - first.astype(float)
     totals, sizes = np.bincount(labelled.groups.codes, gains), np.bincount(labelled.groups.codes)
     drawn = np.random.default_rng(0).integers(0, 225, (5_000, 225))
-    ends = np.quantile(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), [0.025, 0.975])
+    low_and_high = np.quantile(totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), [0.025, 0.975])
     change = paired_shares(first, second, labelled.groups).change
-    assert (change.low, change.high) == pytest.approx((0.0167, 0.0651), abs=5e-5)
-    assert ends.tolist() == pytest.approx([0.0164, 0.0654], abs=1e-3)
+    assert ends(change) == pytest.approx((0.0167, 0.0651), abs=5e-5)
+    assert low_and_high.tolist() == pytest.approx([0.0164, 0.0654], abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -65,21 +67,21 @@ def test_the_interval_decides(low, high, reached, code):
 
 def test_equal_changes_still_have_an_interval():
     """Ten answers on which two versions do the same are no proof that they are equal."""
-    nothing = change_of_shares(np.zeros(10), grouping(None, 10))
+    nothing = change_of_shares(np.zeros(10), ungrouped(10))
     assert nothing.value == 0.0
-    assert (nothing.low, nothing.high) == pytest.approx((-0.2775328, 0.2775328), abs=1e-6)
-    always = change_of_shares(-np.ones(10), grouping(None, 10))
+    assert ends(nothing) == pytest.approx((-0.2775328, 0.2775328), abs=1e-6)
+    always = change_of_shares(-np.ones(10), ungrouped(10))
     assert (always.value, always.low) == (-1.0, -1.0)
     assert always.high == pytest.approx(-0.7224672, abs=1e-6)
     # One group only.
     assert change_of_shares(np.zeros(5), grouping(np.zeros(5, dtype=np.int64), 5)).low is None
-    assert change_of_shares(np.empty(0), grouping(None, 0)).value is None
+    assert change_of_shares(np.empty(0), ungrouped(0)).value is None
 
 
 def test_fewer_labels_show_that_a_version_is_as_good_if_more_loss_is_allowed():
     first, second = np.ones(200, dtype=bool), np.ones(200, dtype=bool)
     first[:6], second[6:13] = False, False
-    groups = grouping(None, 200)
+    groups = ungrouped(200)
     needed = [
         paired_shares(first, second, groups, within).as_good_needed or 0
         for within in (0.01, 0.02, 0.05)
@@ -114,13 +116,13 @@ def test_better_in_all_may_be_worse_on_the_bad_answers():
     first[20:60] = True  # finds all bad answers, and calls half of the good ones bad
     second = np.zeros(100, dtype=bool)
     second[8:20] = True
-    changes = changes_by_class(first, second, people, grouping(None, 100))
+    changes = changes_by_class(first, second, people, ungrouped(100))
     assert changes["sensitivity"].value == -0.4
     assert changes["specificity"].value == 0.5
     assert changes["sensitivity"].high < 0 < changes["specificity"].low
     kappa = [(0.6 - 0.44) / 0.56, (0.92 - 0.728) / 0.272]
     assert changes["kappa"].value == pytest.approx(kappa[1] - kappa[0])
-    one_class = changes_by_class(first[:20], second[:20], people[:20], grouping(None, 20))
+    one_class = changes_by_class(first[:20], second[:20], people[:20], ungrouped(20))
     assert one_class["specificity"].value is None
 
 
@@ -155,7 +157,7 @@ def test_an_interval_for_three_changes_at_once_is_wider():
     change = Estimate(-0.231619, -0.231619 - reach, -0.231619 + reach, n=25)
     assert p_of_change(change, 24) == pytest.approx(0.007981, rel=1e-3)
     at_once = simultaneous(change, 24, 3)
-    assert (at_once.low, at_once.high) == pytest.approx((-0.437635, -0.025604), abs=1e-5)
+    assert ends(at_once) == pytest.approx((-0.437635, -0.025604), abs=1e-5)
     assert at_once.level == pytest.approx(1 - 0.05 / 3)
     assert simultaneous(change, 24, 1).low == pytest.approx(change.low)
     assert p_of_change(Estimate(None, n=1), 24) is None
@@ -168,16 +170,14 @@ def test_an_interval_for_three_changes_at_once_is_wider():
 @settings(max_examples=40)
 def test_changes_stay_in_their_range_however_few_the_labels(rows, looks):
     first, second, people = np.array(rows).T
-    groups = grouping(None, len(rows))
+    groups = ungrouped(len(rows))
     changes = changes_by_class(first, second, people, groups)
     changes["right"] = after_looks(
         paired_shares(first == people, second == people, groups), groups, looks
     ).change
     for name, change in changes.items():
         most = 2 if name == "kappa" else 1
-        assert all(
-            end is None or -most <= end <= most for end in (change.value, change.low, change.high)
-        ), name
+        assert all(end is None or -most <= end <= most for end in value_and_ends(change)), name
 
 
 def test_labels_with_weights_show_the_change_of_all_answers():
@@ -188,7 +188,7 @@ def test_labels_with_weights_show_the_change_of_all_answers():
     first, second = (np.where(rng.random(n) < error, ~people, people) for error in (0.15, 0.22))
     drawn = rng.random(n) < 0.1
     differ, labelled = first != second, first | drawn
-    groups, every = grouping(None, int(differ.sum())), grouping(None, n)
+    groups, every = ungrouped(int(differ.sum())), ungrouped(n)
     truth = paired_shares(first == people, second == people, every)
     right = (second == people)[differ]
     alone = paired_shares(
@@ -225,7 +225,7 @@ def test_labels_with_weights_show_the_change_of_all_answers():
         low, high = weighted[name].low, weighted[name].high
         assert low < change.value < high
         # The missing labels make it wider.
-        assert high - low > change.high - change.low
+        assert high - low > width(change)
 
 
 def test_a_share_of_labels_of_one_kind_still_has_an_interval():
@@ -236,8 +236,8 @@ def test_a_share_of_labels_of_one_kind_still_has_an_interval():
     labelled = first.copy()
     labelled[[60, 70, 80, *range(100, 130)]] = True
     changes = weighted_changes_by_class(
-        first, second, first.astype(np.int64), labelled, people, grouping(None, 200)
+        first, second, first.astype(np.int64), labelled, people, ungrouped(200)
     )
     change = changes["sensitivity"]
-    assert change.high - change.low > 0.15
+    assert width(change) > 0.15
     assert change.low < change.value < change.high

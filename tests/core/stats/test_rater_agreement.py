@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from estimates import left_out
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import too_few
 from judgeboard.stats.pair_statistics import SYMMETRIC, pair_statistics
@@ -12,7 +13,7 @@ from judgeboard.stats.rater_agreement import (
     self_agreement,
 )
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY, Ratings, Scale, positions
-from rating_tables import made_ratings
+from rating_tables import made_ratings, ungrouped
 
 NAMES = ("ann", "ben", "cy", "dan")
 
@@ -48,7 +49,7 @@ def test_each_pair_is_measured_on_the_items_that_both_rated():
 def test_raters_without_a_common_item_are_no_pair_and_few_items_too_few():
     values = np.full((30, 3), np.nan)
     values[:15, 0] = values[15:, 1] = values[:9, 2] = 1
-    (pair,) = pairs_of_raters(Ratings(values, NAMES[:3], QUALITY, grouping(None, 30)))
+    (pair,) = pairs_of_raters(Ratings(values, NAMES[:3], QUALITY, ungrouped(30)))
     assert (pair.first, pair.second, pair.n) == ("ann", "cy", 9)
     assert pair.statistics["kappa"].reason == too_few(9)
 
@@ -58,11 +59,11 @@ def test_overall_has_what_the_grade_has():
     assert (of_quality.raters, of_quality.alpha_ordinal.value is None) == (4, False)
     assert of_quality.fleiss_kappa.left_out
     ratings, _ = made_ratings(k=2)
-    of_labels = overall_agreement(Ratings(ratings, NAMES, LABEL, grouping(None, len(ratings))))
+    of_labels = overall_agreement(Ratings(ratings, NAMES, LABEL, ungrouped(len(ratings))))
     assert not {"alpha_interval"} & of_labels.estimates.keys()
     assert of_labels.alpha_nominal.value == pytest.approx(of_labels.fleiss_kappa.value, abs=0.1)
     of_scores = overall_agreement(
-        Ratings(ratings / 2, NAMES, GROUNDEDNESS, grouping(None, len(ratings)))
+        Ratings(ratings / 2, NAMES, GROUNDEDNESS, ungrouped(len(ratings)))
     )
     assert of_scores.alpha_interval.value == pytest.approx(of_labels.alpha_nominal.value)
     assert not {"agreement", "fleiss_kappa"} & of_scores.estimates.keys()
@@ -70,14 +71,14 @@ def test_overall_has_what_the_grade_has():
 
 def test_overall_of_few_items_keeps_its_n_and_what_is_left_out():
     values = np.array([[1.0, 1.0]] * 9 + [[1.0, np.nan]])
-    got = overall_agreement(Ratings(values, NAMES[:2], QUALITY, grouping(None, 10)))
+    got = overall_agreement(Ratings(values, NAMES[:2], QUALITY, ungrouped(10)))
     assert (got.items, got.ac1.value, got.ac1.n, got.ac1.reason) == (9, None, 9, too_few(9))
-    assert [n for _, n in got.ac1.left_out] == [1]
+    assert left_out(got.ac1) == [1]
     values = np.random.default_rng(4).integers(0, 4, (12, 3)).astype(float)
     values[:4, 2] = np.nan
-    got = overall_agreement(Ratings(values, NAMES[:3], QUALITY, grouping(None, 12)))
+    got = overall_agreement(Ratings(values, NAMES[:3], QUALITY, ungrouped(12)))
     assert (got.alpha_interval.n, got.icc.reason) == (12, too_few(8))
-    assert (got.cronbach_alpha.n, [n for _, n in got.cronbach_alpha.left_out]) == (8, [4])
+    assert (got.cronbach_alpha.n, left_out(got.cronbach_alpha)) == (8, [4])
 
 
 def test_the_order_of_items_and_raters_does_not_show():
@@ -104,7 +105,7 @@ def test_each_rater_against_gold_is_told_like_a_judge():
     ratings, _ = made_ratings(k=2, n=120)
     gold = np.random.default_rng(5).integers(0, 2, 120).astype(float)
     gold[::4] = np.nan
-    results = against_gold(Ratings(ratings, NAMES, LABEL, grouping(None, 120)), gold)
+    results = against_gold(Ratings(ratings, NAMES, LABEL, ungrouped(120)), gold)
     assert [each.first for each in results] == list(NAMES)
     for column, each in enumerate(results):
         rows = ~np.isnan(ratings[:, column]) & ~np.isnan(gold)
@@ -116,7 +117,7 @@ def test_each_rater_against_gold_is_told_like_a_judge():
 def test_pairs_of_unordered_categories_have_no_weights():
     ratings, _ = made_ratings(k=3)
     (first, *_) = pairs_of_raters(
-        Ratings(ratings, NAMES, Scale("preference", ("a", "b", "tie")), grouping(None, 300))
+        Ratings(ratings, NAMES, Scale("preference", ("a", "b", "tie")), ungrouped(300))
     )
     assert set(first.statistics) == {"agreement", "kappa", "alpha_nominal", "ac1"}
 
@@ -152,14 +153,10 @@ def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval
 def test_judges_and_people_need_ten_items_and_two_values():
     labels = np.array([1.0, 0.0] * 5)
     one_label = np.ones(10)
-    assert agreement_beyond_people(labels, labels, labels, LABEL, grouping(None, 10)).value == 0
-    assert agreement_beyond_people(one_label, one_label, labels, LABEL, grouping(None, 10)) is None
-    assert (
-        agreement_beyond_people(labels[:9], labels[:9], labels[:9], LABEL, grouping(None, 9))
-        is None
-    )
+    assert agreement_beyond_people(labels, labels, labels, LABEL, ungrouped(10)).value == 0
+    assert agreement_beyond_people(one_label, one_label, labels, LABEL, ungrouped(10)) is None
+    assert agreement_beyond_people(labels[:9], labels[:9], labels[:9], LABEL, ungrouped(9)) is None
     same = np.full(10, 0.5)
     assert (
-        agreement_beyond_people(same, np.arange(10) / 10, same, GROUNDEDNESS, grouping(None, 10))
-        is None
+        agreement_beyond_people(same, np.arange(10) / 10, same, GROUNDEDNESS, ungrouped(10)) is None
     )

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from estimates import ends, value_and_ends, width
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.estimates import MIN_PAIRS, t_quantile
 from judgeboard.stats.intervals import wilson
@@ -215,7 +216,7 @@ def test_more_labels_never_make_the_interval_wider(made, target, times):
     )
     narrow, wide = rate(many, target), rate(few, target)
     assert narrow.value == pytest.approx(wide.value)
-    assert narrow.high - narrow.low <= wide.high - wide.low + 1e-9
+    assert width(narrow) <= width(wide) + 1e-9
 
 
 def on_labels_alone(bad, judged):
@@ -239,7 +240,7 @@ def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows):
     groups = np.array([each[2] for each in rows])
     population, labels = summed(judged, judged.astype(float), groups, 2, everything, bad)
     estimate = rate(strata_of(population, labels), "these")
-    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((bad.mean(),) * 3)
+    assert value_and_ends(estimate) == pytest.approx((bad.mean(),) * 3)
     figures = weighted_agreement(population, labels, judged.astype(float), "these")
     plain = on_labels_alone(bad, judged.astype(float))
     assert {name: each.value for name, each in figures.items()} == pytest.approx(
@@ -265,7 +266,7 @@ def test_the_predicted_share_never_leaves_0_to_1(rows):
             target=target,
             share=True,
         )
-        for number in (made.value, made.low, made.high):
+        for number in value_and_ends(made):
             assert number is None or 0 <= number <= 1
 
 
@@ -288,7 +289,7 @@ def test_the_order_of_the_answers_changes_nothing():
             )
         )
     for one, other in zip(*results, strict=True):
-        assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
+        assert value_and_ends(one) == pytest.approx(value_and_ends(other))
 
 
 def test_different_labels_of_one_evidence_group_have_no_interval_and_are_not_called_the_same():
@@ -334,18 +335,18 @@ def test_the_slope_of_numbers_has_no_upper_limit(shared):
     corrected = made.value - grades[drawn].mean()
     assert corrected / (change.mean() - change[drawn].mean()) == pytest.approx(3.1271, abs=5.1e-5)
     assert made.value == pytest.approx(-0.0002, abs=5.1e-5)
-    assert (made.high - made.low) / 2 / t_quantile(79) == pytest.approx(0.0882, abs=5.1e-5)
+    assert (width(made)) / 2 / t_quantile(79) == pytest.approx(0.0882, abs=5.1e-5)
     alone = predicted_mean(
         *summed(one, np.zeros(280), np.arange(280), 1, drawn, grades[drawn]), share=False
     )
     assert alone.value == pytest.approx(-0.0563, abs=5.1e-5)
-    assert (alone.high - alone.low) / 2 / t_quantile(79) == pytest.approx(0.1117, abs=5.1e-5)
+    assert (width(alone)) / 2 / t_quantile(79) == pytest.approx(0.1117, abs=5.1e-5)
 
 
 def test_a_stratum_needs_one_label_and_without_a_bad_answer_still_adds_to_the_width():
     estimate = rate((Stratum(50, 1, 1), Stratum(50, 20, 3), Stratum(0, 0, 0)))
     assert estimate.value == pytest.approx(0.575)
-    assert estimate.high - estimate.low > 0.4
+    assert width(estimate) > 0.4
     all_good = rate((Stratum(1000, 10, 0),), "these")
     assert (all_good.value, all_good.low) == (0, 0)
     assert all_good.high > 0.2
@@ -460,10 +461,10 @@ def test_the_judge_alone_has_the_interval_of_chance():
     random = np.random.default_rng(3)
     verdicts = (random.random(300) < 0.3).astype(np.float64)
     single = alone(verdicts, np.arange(300))
-    assert (single.low, single.high) == pytest.approx([*map(float, wilson(verdicts.mean(), 300))])
+    assert ends(single) == pytest.approx([*map(float, wilson(verdicts.mean(), 300))])
     copied = alone(np.repeat(verdicts, 6), np.repeat(np.arange(300), 6))
     assert copied.n == 1800
-    assert (copied.low, copied.high) == pytest.approx((single.low, single.high), abs=1e-4)
+    assert ends(copied) == pytest.approx(ends(single), abs=1e-4)
     these = alone(verdicts, np.arange(300), target="these")
     assert these.low == these.value == these.high
     few = alone(verdicts[:5], np.arange(5))

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.stats.arrays import grouping
 from judgeboard.stats.ratings import (
     GROUNDEDNESS,
     HUMANS,
@@ -17,6 +16,7 @@ from judgeboard.stats.ratings import (
     one_value_per_response,
     ratings_of,
 )
+from rating_tables import ungrouped
 
 
 def test_ratings_one_by_one_become_a_matrix_with_gaps():
@@ -46,13 +46,13 @@ def test_no_ratings_are_an_empty_matrix():
 @pytest.mark.parametrize("value", [4.0, -1.0, 0.5, np.inf])
 def test_what_is_no_declared_category_is_refused(value):
     with pytest.raises(ValueError, match="rating"):
-        Ratings(np.array([[value]]), ("a",), QUALITY, grouping(None, 1))
+        Ratings(np.array([[value]]), ("a",), QUALITY, ungrouped(1))
 
 
 def test_a_column_belongs_to_one_rater():
     for raters in (("a",), ("a", "a")):
         with pytest.raises(ValueError, match="column"):
-            Ratings(np.zeros((1, 2)), raters, QUALITY, grouping(None, 1))
+            Ratings(np.zeros((1, 2)), raters, QUALITY, ungrouped(1))
     with pytest.raises(ValueError, match="two ratings"):
         ratings_of(np.array([1, 1]), np.array(["a", "a"]), np.array([1, 2]), QUALITY)
 

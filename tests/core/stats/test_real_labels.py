@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from judgeboard.stats.arrays import grouping
+from estimates import width
 from judgeboard.stats.detection import auroc
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import Scale
 from judgeboard.stats.significance import mcnemar
+from rating_tables import ungrouped
 from shared_answers import shared_answers
 
 pytestmark = pytest.mark.shared
@@ -15,11 +16,10 @@ def test_evidence_groups_widen_real_intervals(shared):
     answers = shared_answers(shared / "data")
     scores = 1 - answers.badness["approach_1_modernbert"]
     alone, clustered = (
-        auroc(scores, answers.bad, groups)
-        for groups in (grouping(None, len(scores)), answers.groups)
+        auroc(scores, answers.bad, groups) for groups in (ungrouped(len(scores)), answers.groups)
     )
     assert clustered.value == alone.value
-    assert clustered.high - clustered.low > alone.high - alone.low
+    assert width(clustered) > width(alone)
 
 
 def test_an_audit_counts_as_published(shared):
