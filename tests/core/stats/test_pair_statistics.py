@@ -2,24 +2,20 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, f1_score, root_mean_squared_error
 
-from estimates import why_undefined
+from estimates import value_and_ends, why_undefined
 from judgeboard.stats.estimates import measured, too_few
 from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY
-from rating_tables import ungrouped
+from rating_tables import ungrouped, verdicts_of
 
-CATEGORIES = {"agreement", "kappa", "alpha_nominal", "ac1", "mcc"} | {
-    *("macro_precision", "macro_recall", "macro_f1")
+CATEGORIES = {
+    *("agreement", "kappa", "alpha_nominal", "ac1", "mcc"),
+    *("macro_precision", "macro_recall", "macro_f1"),
 }
 DETECTION = {
-    "sensitivity",
-    "specificity",
-    "precision",
-    "f1",
-    "auroc",
-    "expected_calibration_error",
-    "brier",
+    *("sensitivity", "specificity", "precision", "f1"),
+    *("auroc", "expected_calibration_error", "brier"),
 }
 NUMBERS = {
     *("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall"),
@@ -32,20 +28,21 @@ STATISTICS = {
 }
 
 
-def made(n=200, seed=0):
-    rng = np.random.default_rng(seed)
+def labels(grounded):
+    return np.where(grounded, "grounded", "hallucinated")
+
+
+def made(n=200):
+    rng = np.random.default_rng(0)
     people_quality = rng.integers(1, 5, n)
     quality = np.clip(people_quality + rng.integers(-1, 2, n), 1, 4)
     people_score, ids = rng.random(n).round(1), rng.integers(0, n // 3, n)
     score = np.clip(people_score + rng.normal(0, 0.2, n), 0, 1)
-    labels = (
-        np.where(people_score > 0.4, "grounded", "hallucinated"),
-        np.where(score > 0.5, "grounded", "hallucinated"),
-    )
+    label, people_label = labels(score > 0.5), labels(people_score > 0.4)
     return {
         "quality": pair_statistics(quality, people_quality, QUALITY, ids),
         "groundedness": pair_statistics(score, people_score, GROUNDEDNESS, ids),
-        "label": pair_statistics(labels[1], labels[0], LABEL, ids, scores=score),
+        "label": pair_statistics(label, people_label, LABEL, ids, scores=score),
     }
 
 
@@ -63,23 +60,22 @@ def test_each_grade_has_its_statistics_and_says_of_the_others_that_it_has_not(gr
 @pytest.mark.parametrize("grade", STATISTICS)
 @pytest.mark.parametrize("n", [0, 9])
 def test_under_ten_pairs_is_too_few_but_keeps_its_n(grade, n):
-    scale = {"label": LABEL, "quality": QUALITY, "groundedness": GROUNDEDNESS}[grade]
-    values = {
-        "label": np.array(["grounded"] * n),
-        "quality": np.full(n, 2),
-        "groundedness": np.full(n, 0.5),
+    scale, value = {
+        "label": (LABEL, "grounded"),
+        "quality": (QUALITY, 2),
+        "groundedness": (GROUNDEDNESS, 0.5),
     }[grade]
+    values = np.full(n, value)
     got = pair_statistics(values, values, scale)
     assert got.n == n
     for name in STATISTICS[grade]:
         estimate = getattr(got, name)
-        assert (estimate.value, estimate.low, estimate.high, estimate.n) == (None, None, None, n)
+        assert (*value_and_ends(estimate), estimate.n) == (None, None, None, n)
         assert estimate.reason == too_few(n)
 
 
 def test_people_who_found_no_bad_answer_leave_agreement_standing():
-    people = np.array(["grounded"] * 60)
-    judge = np.array(["grounded"] * 58 + ["hallucinated"] * 2)
+    people, judge = labels(np.ones(60)), labels(np.arange(60) < 58)
     got = pair_statistics(judge, people, LABEL, scores=np.linspace(0, 1, 60))
     assert got.agreement.value == pytest.approx(58 / 60)
     assert 0.85 < got.agreement.low < got.agreement.value
@@ -89,37 +85,37 @@ def test_people_who_found_no_bad_answer_leave_agreement_standing():
 
 
 def test_a_judge_that_calls_everything_bad_misses_nothing_and_has_no_kappa_worth():
-    people = np.array(["grounded"] * 60 + ["hallucinated"] * 40)
-    got = pair_statistics(np.array(["hallucinated"] * 100), people, LABEL)
-    assert got.sensitivity.value == 1
-    assert got.specificity.value == 0
-    assert got.kappa.value == 0
+    got = pair_statistics(labels(np.zeros(100)), labels(np.arange(100) < 60), LABEL)
+    assert (got.sensitivity.value, got.specificity.value, got.kappa.value) == (1, 0, 0)
     assert "no score" in why_undefined(got.auroc)
 
 
 def test_answers_without_a_score_are_left_out_of_the_auroc_alone():
-    people = np.array(["grounded", "hallucinated"] * 30)
+    people = labels(np.arange(60) % 2 == 0)
     scores = np.where(np.arange(60) < 20, np.nan, np.linspace(0, 1, 60))
     got = pair_statistics(people, people, LABEL, scores=scores)
     assert (got.n, got.auroc.n) == (60, 40)
 
 
 def test_missing_or_foreign_values_are_refused():
-    with pytest.raises(ValueError, match="missing or infinite"):
-        pair_statistics(np.array([0.5, np.nan]), np.array([0.5, 0.5]), GROUNDEDNESS)
-    with pytest.raises(ValueError, match="declared"):
-        pair_statistics(np.array(["a"]), np.array(["grounded"]), LABEL)
-    with pytest.raises(ValueError, match="unequal length"):
-        pair_statistics(np.array([1]), np.array([1, 2]), QUALITY)
+    for judge, people, scale, reason in (
+        ([0.5, np.nan], [0.5, 0.5], GROUNDEDNESS, "missing or infinite"),
+        (["a"], ["grounded"], LABEL, "declared"),
+        ([1], [1, 2], QUALITY, "unequal length"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            pair_statistics(np.array(judge), np.array(people), scale)
 
 
 def test_the_same_rows_in_any_order_give_the_same_bytes():
     rng = np.random.default_rng(1)
     people, judge, ids = rng.integers(1, 5, 300), rng.integers(1, 5, 300), rng.integers(0, 70, 300)
-    order = rng.permutation(300)
-    first = pair_statistics(judge, people, QUALITY, ids)
-    assert repr(first) == repr(pair_statistics(judge[order], people[order], QUALITY, ids[order]))
-    assert repr(first) == repr(pair_statistics(judge, people, QUALITY, ids))
+    every = np.arange(300)
+    first, again, turned = (
+        repr(pair_statistics(judge[order], people[order], QUALITY, ids[order]))
+        for order in (every, every, rng.permutation(300))
+    )
+    assert first == again == turned
 
 
 def test_a_number_that_is_none_never_reaches_a_page():
@@ -127,18 +123,9 @@ def test_a_number_that_is_none_never_reaches_a_page():
         measured(float("nan"), 3)
 
 
-LABELS = np.array(LABEL.categories)
-
-
 def of_table(table):
     """Two raters by how often they gave each pair of labels."""
-    cells = [
-        (row, column)
-        for row, counts in enumerate(table)
-        for column, n in enumerate(counts)
-        for _ in range(n)
-    ]
-    people, judge = (LABELS[[cell[side] for cell in cells]] for side in (0, 1))
+    people, judge = map(labels, verdicts_of(table))
     return pair_statistics(judge, people, LABEL)
 
 
@@ -146,18 +133,16 @@ def test_f1_of_the_bad_class_is_not_the_macro_f1():
     statistics = of_table([[7, 3], [2, 12]])
     assert statistics.f1.value == pytest.approx(2 * 7 / (2 * 7 + 3 + 2))
     assert of_table([[0, 0], [0, 12]]).f1.value is None
-    draws = np.random.default_rng(1)
-    judge, people = (LABELS[draws.integers(0, 2, 200)] for _ in range(2))
+    judge, people = map(labels, np.random.default_rng(1).integers(0, 2, (2, 200)))
     expected = f1_score(people == "hallucinated", judge == "hallucinated")
     assert pair_statistics(judge, people, LABEL).f1.value == pytest.approx(expected)
 
 
 def test_brier_and_rmse_are_those_of_scikit_learn():
-    draws = np.random.default_rng(2)
-    scores, people = draws.random(150), draws.random(150)
-    labels = LABELS[(people > 0.4).astype(int)]
-    of_labels = pair_statistics(labels, labels, LABEL, scores=scores)
-    assert of_labels.brier.value == pytest.approx(brier_score_loss(labels == "grounded", scores))
+    scores, people = np.random.default_rng(2).random((2, 150))
+    grounded = people > 0.4
+    of_labels = pair_statistics(labels(grounded), labels(grounded), LABEL, scores=scores)
+    assert of_labels.brier.value == pytest.approx(brier_score_loss(grounded, scores))
     of_scores = pair_statistics(scores, people, GROUNDEDNESS)
     assert of_scores.rmse.value == pytest.approx(root_mean_squared_error(people, scores))
     for estimate in (of_labels.brier, of_scores.rmse):
@@ -180,16 +165,18 @@ SHROUT_AND_FLEISS = np.array(
 
 
 def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss():
-    groups = ungrouped(6)
-    icc, alpha = (
-        intraclass_correlation(SHROUT_AND_FLEISS, groups),
-        cronbach_alpha(SHROUT_AND_FLEISS, groups),
+    icc, moved, alpha = (
+        statistic(ratings, ungrouped(6))
+        for statistic, ratings in (
+            (intraclass_correlation, SHROUT_AND_FLEISS),
+            (intraclass_correlation, SHROUT_AND_FLEISS * 3 + 100),
+            (cronbach_alpha, SHROUT_AND_FLEISS),
+        )
     )
     assert (icc.value, alpha.value) == pytest.approx((0.17, 0.91), abs=5e-3)
     for estimate in (icc, alpha):
         assert estimate.low < 0.91
         assert estimate.high > 0.17
-    moved = intraclass_correlation(SHROUT_AND_FLEISS * 3 + 100, groups)
     assert moved.value == pytest.approx(icc.value)
 
 
