@@ -17,6 +17,12 @@ def _plain_bootstrap(statistic, columns, groups, resamples=800, seed=5):
 
 
 @pytest.fixture
+def rng():
+    """Random numbers, which are the same in each run."""
+    return np.random.default_rng(7)
+
+
+@pytest.fixture
 def agrees_with_plain_bootstrap():
     """Compare an interval with a loop over groups, within four Monte-Carlo errors of both."""
 

@@ -190,8 +190,9 @@ def test_fleiss_on_the_example_of_his_paper_as_textbooks_give_it():
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-def test_the_intervals_are_as_wide_as_resampling_makes_them(clustered, agrees_with_plain_bootstrap):
-    rng = np.random.default_rng(3)
+def test_the_intervals_are_as_wide_as_resampling_makes_them(
+    clustered, agrees_with_plain_bootstrap, rng
+):
     groups = np.repeat(np.arange(100), 3) if clustered else np.arange(300)
     true = rng.normal(3, 1, 100)[groups % 100]
     table = np.clip((true[:, None] + rng.normal(0, 0.7, (300, 3))).round(), 1, 5)
@@ -321,8 +322,7 @@ def test_the_interval_is_that_of_resampling_whole_groups(
 @pytest.mark.parametrize(
     "coefficient", [partial(alpha, metric="nominal"), fleiss], ids=["alpha", "fleiss"]
 )
-def test_the_interval_of_independent_raters_holds_0_though_few_answers_are_bad(coefficient):
-    rng = np.random.default_rng(0)
+def test_the_interval_of_independent_raters_holds_0_though_few_answers_are_bad(coefficient, rng):
     found = (coefficient(ratings(rng.random((100, 3)) < 0.06, 2)) for _ in range(200))
     intervals = [ends(each) for each in found if each.low is not None]
     assert len(intervals) >= 150

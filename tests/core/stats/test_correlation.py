@@ -165,10 +165,9 @@ def test_it_equals_scipy_or_is_undefined(rows):
     assert (got.value, got.n) == (pytest.approx(expected, abs=1e-9), len(rows))
 
 
-def test_many_distinct_scores_too():
+def test_many_distinct_scores_too(rng):
     from scipy.stats import kendalltau
 
-    rng = np.random.default_rng(4)
     people = rng.normal(size=3001)
     judge = people + rng.normal(size=3001)
     got = kendall(judge, people, ungrouped(3001))
@@ -181,8 +180,9 @@ def test_float_noise_neither_makes_nor_breaks_ties():
 
 
 @pytest.mark.parametrize("clusters", [None, 70])
-def test_the_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_plain_bootstrap):
-    rng = np.random.default_rng(3)
+def test_the_interval_is_that_of_resampling_whole_groups(
+    clusters, agrees_with_plain_bootstrap, rng
+):
     groups = np.arange(250) if clusters is None else rng.integers(0, clusters, 250)
     truth = rng.random(250)[groups]
     judge, people = (np.clip(truth + rng.normal(0, 0.3, 250), 0, 1).round(1) for _ in range(2))

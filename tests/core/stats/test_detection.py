@@ -38,8 +38,7 @@ def plain(score, bad):
     )
 
 
-def test_the_variance_is_delongs_by_its_definition():
-    rng = np.random.default_rng(0)
+def test_the_variance_is_delongs_by_its_definition(rng):
     bad = rng.random(80) < 0.4
     score = np.round(rng.normal(0.6 - 0.15 * bad, 0.2), 1)
     better = (score[~bad][None, :] > score[bad][:, None]) + 0.5 * (
@@ -66,8 +65,7 @@ def test_near_one_and_with_few_bad_rows_the_interval_holds():
     assert np.mean(held) > 0.93
 
 
-def test_clustered_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bootstrap):
-    rng = np.random.default_rng(1)
+def test_clustered_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bootstrap, rng):
     ids = rng.integers(0, 110, 500)
     shift = rng.normal(0, 0.2, 110)[ids]
     bad = rng.random(500) < 0.4 - shift / 2
@@ -96,8 +94,7 @@ def test_a_class_in_a_single_group_has_no_interval():
     assert "one evidence group" in got.reason
 
 
-def test_each_tenth_has_its_share_n_and_mean_score():
-    rng = np.random.default_rng(0)
+def test_each_tenth_has_its_share_n_and_mean_score(rng):
     score = rng.random(400)
     grounded = rng.random(400) < score
     tenths = calibration(score, grounded)
@@ -124,8 +121,7 @@ def test_an_empty_tenth_is_undefined():
     )
 
 
-def test_the_calibration_error_is_the_mean_distance_of_a_tenth_from_its_share():
-    rng = np.random.default_rng(1)
+def test_the_calibration_error_is_the_mean_distance_of_a_tenth_from_its_share(rng):
     score = rng.random(500)
     grounded = rng.random(500) < score**2
     distances = [
@@ -138,8 +134,9 @@ def test_the_calibration_error_is_the_mean_distance_of_a_tenth_from_its_share():
 
 
 @pytest.mark.parametrize("clusters", [None, 150])
-def test_its_interval_is_that_of_resampling_whole_groups(clusters, agrees_with_plain_bootstrap):
-    rng = np.random.default_rng(1)
+def test_its_interval_is_that_of_resampling_whole_groups(
+    clusters, agrees_with_plain_bootstrap, rng
+):
     groups = np.arange(2000) if clusters is None else rng.integers(0, clusters, 2000)
     score = rng.random(2000)
     grounded = rng.random(2000)[groups] < score**3

@@ -110,9 +110,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_resampled_tables_have_the_moments_of_drawing_groups(case):
+def test_resampled_tables_have_the_moments_of_drawing_groups(case, rng):
     n_cells, size, n = CASES[case]
-    rng = np.random.default_rng(1)
     ids = rng.integers(0, n // size, n)
     cells = np.where(rng.random(n) < 0.5, ids % n_cells, rng.integers(0, n_cells, n))
     drawn = resampled_tables(cells, n_cells, grouping(ids, n), resamples=4000)

@@ -183,9 +183,10 @@ def _alarm(series, *directions):
 
 @pytest.mark.parametrize("recurring", [False, True])
 @pytest.mark.parametrize(("change", "least", "most"), [(0.0, 0.0, 0.05), (-0.1, 0.9, 1.0)])
-def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(recurring, change, least, most):
+def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(
+    recurring, change, least, most, rng
+):
     """Twelve weeks of 102 answers, six on each evidence; the evidence is new in each week, or recurs in all."""
-    rng = np.random.default_rng(6)
     weeks, groups = np.repeat(np.arange(12), 102), np.arange(1224) // 6
     known = grouping(groups % 17 if recurring else groups, 1224)
     alarms = 0
@@ -201,14 +202,12 @@ def test_means_of_answers_in_groups_seem_to_change_only_if_they_do(recurring, ch
 
 
 @pytest.mark.parametrize("answers", [1, 2])
-def test_means_of_one_or_two_answers_a_week_seem_to_change_only_if_they_do(answers):
-    rng = np.random.default_rng(8)
+def test_means_of_one_or_two_answers_a_week_seem_to_change_only_if_they_do(answers, rng):
     alarms = [_seems_to_change(rng.beta(2, 1, (26, answers))) for _ in range(400)]
     assert np.mean(alarms) <= 0.05
 
 
-def test_the_variance_of_a_change_counts_groups_within_a_period_and_those_that_both_share():
-    rng = np.random.default_rng(7)
+def test_the_variance_of_a_change_counts_groups_within_a_period_and_those_that_both_share(rng):
     of_groups = np.repeat(rng.normal(0, 1, 40), 5) + rng.normal(0, 0.1, 200)
     two, same = np.repeat([0, 1], 200), np.tile(np.arange(200) // 5, 2)
     influences = np.concatenate([of_groups, of_groups + rng.normal(0, 0.1, 200)])

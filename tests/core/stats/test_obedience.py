@@ -23,8 +23,7 @@ def test_each_score_counts_for_the_orders_towards_which_it_can_move():
     assert len(measured(middle, middle, middle).rows) == 2 * N
 
 
-def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_is_not():
-    rng = np.random.default_rng(1)
+def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_is_not(rng):
     obeys = rng.random(N) < 0.2
     result = measured(np.where(obeys, 1.0, BEFORE), np.where(obeys, 0.0, BEFORE))
     assert result.share.value == pytest.approx(obeys.mean())

@@ -35,8 +35,7 @@ def test_a_share_of_independent_rows_is_wilsons():
     assert (got.method, got.unit, got.n) == ("Wilson", "response", 40)
 
 
-def test_a_share_of_clustered_rows_resamples_groups(agrees_with_plain_bootstrap):
-    rng = np.random.default_rng(0)
+def test_a_share_of_clustered_rows_resamples_groups(agrees_with_plain_bootstrap, rng):
     ids = np.repeat(np.arange(60), 5)
     hits = rng.random(300) < np.repeat(rng.random(60), 5)
     got = share(hits, ids)

@@ -88,8 +88,7 @@ def test_the_order_of_items_and_raters_does_not_show():
     assert overall_agreement(turned) == overall_agreement(rated)
 
 
-def test_each_rater_with_themselves():
-    rng = np.random.default_rng(0)
+def test_each_rater_with_themselves(rng):
     raters = np.repeat(["ann", "ben"], 40)
     first = rng.choice([1.0, 0.0], 80)
     second = np.where(np.arange(80) % 8 == 7, rng.choice([1.0, 0.0], 80), first)
@@ -126,9 +125,8 @@ def test_pairs_of_unordered_categories_have_no_weights():
     ("scale", "name"), [(QUALITY, "weighted_kappa"), (GROUNDEDNESS, "spearman")]
 )
 def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval(
-    scale, name, agrees_with_plain_bootstrap
+    scale, name, agrees_with_plain_bootstrap, rng
 ):
-    rng = np.random.default_rng(11)
     groups = np.repeat(np.arange(120), 2)
     people, shared = rng.normal(2.5, 1, 240), np.repeat(rng.normal(0, 0.9, 120), 2)
     first, second = (people + shared + rng.normal(0, 0.4, 240) for _ in range(2))

@@ -244,8 +244,7 @@ def test_the_predicted_share_never_leaves_0_to_1(rows):
             assert number is None or 0 <= number <= 1
 
 
-def test_the_order_of_the_answers_changes_nothing():
-    rng = np.random.default_rng(3)
+def test_the_order_of_the_answers_changes_nothing(rng):
     strata_codes, groups = rng.integers(0, 3, 200), rng.integers(0, 40, 200)
     scores, drawn = rng.random(200), rng.random(200) < 0.3
     bad = (rng.random(200) < scores).astype(float)
