@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimates import ends, left_out, width
+from estimates import ends, left_out, value_and_ends, why_no_interval, why_undefined, width
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.intervals import share_intervals, wilson
 from judgeboard.stats.proportions import anchoring, half_credit, share
@@ -23,7 +23,7 @@ def test_wilson_equals_scipy(counts):
 
 def test_points_without_answers_are_undefined_and_impossible_counts_refused():
     nothing, all_of_them = share_intervals([0, 4], [0, 4])
-    assert (nothing.value, nothing.reason) == (None, "no answers")
+    assert why_undefined(nothing) == "no answers"
     assert (all_of_them.value, all_of_them.high, all_of_them.n) == (1, 1, 4)
     with pytest.raises(ValueError, match="hits"):
         share_intervals([5], [4])
@@ -31,16 +31,15 @@ def test_points_without_answers_are_undefined_and_impossible_counts_refused():
 
 def test_a_share_of_independent_rows_is_wilsons():
     got = share([True] * 30 + [False] * 10, np.arange(40))
-    assert ends(got) == pytest.approx(tuple(map(float, wilson(0.75, 40))))
+    assert ends(got) == pytest.approx(np.array(wilson(0.75, 40)))
     assert (got.method, got.unit, got.n) == ("Wilson", "response", 40)
 
 
 def test_a_share_of_clustered_rows_resamples_groups(agrees_with_plain_bootstrap, rng):
     ids = np.repeat(np.arange(60), 5)
-    hits = rng.random(300) < np.repeat(rng.random(60), 5)
+    hits = rng.random(300) < rng.random(60)[ids]
     got = share(hits, ids)
-    assert got.value == pytest.approx(hits.mean(), abs=1e-12)
-    assert got.unit == "evidence group"
+    assert (got.value, got.unit) == (pytest.approx(hits.mean(), abs=1e-12), "evidence group")
     agrees_with_plain_bootstrap(got, np.mean, (hits,), ids)
 
 
@@ -52,7 +51,7 @@ def test_clustered_rows_that_all_hit_count_as_groups():
 
 def test_no_rows_have_no_share():
     got = share([])
-    assert (got.value, got.n, got.reason) == (None, 0, "no answers")
+    assert (why_undefined(got), got.n) == ("no answers", 0)
 
 
 def test_fourteen_examples_do_not_show_that_a_judge_is_right_in_nine_of_ten():
@@ -61,31 +60,21 @@ def test_fourteen_examples_do_not_show_that_a_judge_is_right_in_nine_of_ten():
 
 def test_without_halves_it_is_the_share_with_wilsons_interval():
     hits = np.array([1.0, 0, 1, 1])
-    found, plain = half_credit(hits), share(hits)
-    assert (found.value, found.low, found.high, found.method) == (
-        plain.value,
-        plain.low,
-        plain.high,
-        "Wilson",
-    )
+    found = half_credit(hits)
+    assert (value_and_ends(found), found.method) == (value_and_ends(share(hits)), "Wilson")
 
 
 def test_halves_count_half_and_the_method_says_so():
     credit = half_credit(np.array([1.0, 0.5, 0.0, 0.5]))
-    assert (credit.value, credit.n, credit.method, credit.unit) == (
-        0.5,
-        4,
-        "Wilson, ties half",
-        "pair",
-    )
+    assert (credit.value, credit.n, credit.unit) == (0.5, 4, "pair")
+    assert credit.method == "Wilson, ties half"
 
 
 def test_nothing_is_undefined_and_other_scores_are_refused():
     assert half_credit(np.array([]), undefined="nobody was asked").reason == "nobody was asked"
-    with pytest.raises(ValueError, match=r"0\.5"):
-        half_credit(np.array([0.25]))
-    with pytest.raises(ValueError, match="missing or infinite"):
-        half_credit(np.array([np.nan]))
+    for score, reason in ((0.25, r"0\.5"), (np.nan, "missing or infinite")):
+        with pytest.raises(ValueError, match=reason):
+            half_credit(np.array([score]))
 
 
 @settings(max_examples=50)
@@ -97,8 +86,12 @@ def test_the_interval_holds_the_mean_and_stays_on_the_scale(scores):
     assert credit.low < credit.high
 
 
-def responses(ids):
-    return grouping(np.asarray(ids), len(ids), row="response", group="response")
+def moved(judge, blind, revealed, ids=None):
+    """How far people moved towards the judge; each grade is on a response of its own, unless ``ids`` are given."""
+    judge, blind, revealed = (np.asarray(each, dtype=float) for each in (judge, blind, revealed))
+    ids = np.arange(len(judge)) if ids is None else np.asarray(ids)
+    groups = grouping(ids, len(judge), row="response", group="response")
+    return anchoring(judge, blind, revealed, groups)
 
 
 def graded(seed, p, n=120, people=3):
@@ -106,9 +99,8 @@ def graded(seed, p, n=120, people=3):
     rng = np.random.default_rng(seed)
     ids = np.repeat(np.arange(n), people)
     judge = rng.random(n).round(2)[ids]
-    blind = np.clip(
-        judge + rng.normal(0, 0.25, n)[ids] + rng.normal(0, 0.1, n * people), 0, 1
-    ).round(2)
+    noise = rng.normal(0, 0.25, n)[ids] + rng.normal(0, 0.1, n * people)
+    blind = np.clip(judge + noise, 0, 1).round(2)
     moves = rng.random(n * people) < p
     return judge, blind, np.where(moves, judge, blind), ids
 
@@ -119,58 +111,42 @@ def test_it_is_the_slope_of_a_line_through_the_origin(seed, p):
     from statsmodels.api import OLS
 
     judge, blind, revealed, ids = graded(seed, p)
-    got = anchoring(judge, blind, revealed, responses(ids))
-    assert got.value == pytest.approx(
-        OLS(revealed - blind, judge - blind).fit().params[0], abs=1e-9
-    )
+    slope = OLS(revealed - blind, judge - blind).fit().params[0]
+    assert moved(judge, blind, revealed, ids).value == pytest.approx(slope, abs=1e-9)
 
 
 @pytest.mark.parametrize(("p", "n"), [(0.1, 40), (0.4, 120), (0.8, 40)])
 def test_its_interval_holds_the_truth_in_nine_of_ten_seeds(p, n):
-    found = []
-    for seed in range(400):
-        judge, blind, revealed, ids = graded(seed, p, n=n)
-        found.append(anchoring(judge, blind, revealed, responses(ids)))
+    found = (moved(*graded(seed, p, n=n)) for seed in range(400))
     assert sum(each.low <= p <= each.high for each in found) >= 360
 
 
 def test_the_interval_is_that_of_resampling_responses(agrees_with_plain_bootstrap):
-    judge, blind, revealed, ids = graded(3, 0.3, n=150)
-    got = anchoring(judge, blind, revealed, responses(ids))
+    *grades, ids = graded(3, 0.3, n=150)
 
-    def plain(judge, blind, revealed):
-        return anchoring(judge, blind, revealed, responses(np.arange(len(judge)))).value
+    def plain(*grades):
+        return moved(*grades).value
 
-    agrees_with_plain_bootstrap(
-        got, plain, (judge, blind, revealed), ids, resamples=400, extra=0.02
-    )
+    agrees_with_plain_bootstrap(moved(*grades, ids), plain, grades, ids, resamples=400, extra=0.02)
 
 
 def test_where_nobody_differed_it_is_undefined():
-    same = np.array([0.5, 0.1 + 0.2])
-    got = anchoring(same, np.array([0.5, 0.3]), np.array([0.9, 0.3]), responses([1, 2]))
-    assert (got.value, got.n, "differed" in got.reason) == (None, 0, True)
-    nothing = anchoring(np.empty(0), np.empty(0), np.empty(0), responses(np.empty(0)))
-    assert (nothing.value, nothing.reason != got.reason) == (None, True)
+    got = moved([0.5, 0.1 + 0.2], [0.5, 0.3], [0.9, 0.3])
+    assert got.n == 0
+    assert "differed" in why_undefined(got)
+    assert why_undefined(moved([], [], [])) != got.reason
 
 
 def test_rows_that_agreed_before_are_left_out_of_n():
-    got = anchoring(
-        np.array([1.0, 1.0, 0.5]),
-        np.array([0.0, 0.5, 0.5]),
-        np.array([1.0, 0.5, 0.5]),
-        responses([1, 2, 3]),
-    )
-    assert (got.value, got.n) == (0.8, 2)
-    assert left_out(got) == [1]
+    got = moved([1, 1, 0.5], [0, 0.5, 0.5], [1, 0.5, 0.5])
+    assert (got.value, got.n, left_out(got)) == (0.8, 2, [1])
 
 
 @pytest.mark.parametrize(("taken", "value"), [(0, 0.0), (1, 1.0)])
 def test_all_or_nobody_moving_is_no_certainty(taken, value):
     judge, blind, _, ids = graded(1, 0.5, n=20)
-    got = anchoring(judge, blind, judge if taken else blind, responses(ids))
-    assert got.value == value
-    assert ends(got)[taken] == value
+    got = moved(judge, blind, judge if taken else blind, ids)
+    assert got.value == ends(got)[taken] == value
     assert 0.1 < width(got) < 0.6
 
 
@@ -178,11 +154,12 @@ def test_people_who_move_away_from_the_judge_or_beyond_it_are_outside_of_zero_to
     judge, blind, _, ids = graded(2, 0.5, n=60)
     noise = np.random.default_rng(0).normal(0, 0.02, len(judge))
     for expected in (-0.4, 1.3):
-        got = anchoring(judge, blind, blind + expected * (judge - blind) + noise, responses(ids))
+        got = moved(judge, blind, blind + expected * (judge - blind) + noise, ids)
         assert got.low < expected < got.high
         assert width(got) < 0.2
 
 
 def test_one_response_has_no_interval():
-    one = anchoring(np.ones(2), np.zeros(2), np.array([0.0, 1.0]), responses([5, 5]))
-    assert (one.value, one.low, "one response" in one.reason) == (0.5, None, True)
+    one = moved([1, 1], [0, 0], [0, 1], [5, 5])
+    assert one.value == 0.5
+    assert "one response" in why_no_interval(one)
