@@ -1,7 +1,9 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from estimates import left_out
+from estimates import left_out, why_undefined
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import too_few
 from judgeboard.stats.pair_statistics import SYMMETRIC, pair_statistics
@@ -12,31 +14,30 @@ from judgeboard.stats.rater_agreement import (
     pairs_of_raters,
     self_agreement,
 )
-from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY, Ratings, Scale, positions
+from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY, Ratings, positions
 from rating_tables import made_ratings, ungrouped
 
 NAMES = ("ann", "ben", "cy", "dan")
 
 
+def rated(values, scale=QUALITY, groups=None):
+    return Ratings(values, NAMES[: values.shape[1]], scale, grouping(groups, len(values)))
+
+
 def quality_ratings(**asked):
     ratings, groups = made_ratings(**asked)
-    return Ratings(ratings, NAMES, QUALITY, grouping(groups, len(ratings)))
+    return rated(ratings, groups=groups)
 
 
 def test_each_pair_is_measured_on_the_items_that_both_rated():
     from sklearn.metrics import cohen_kappa_score
 
-    rated = quality_ratings()
-    results = pairs_of_raters(rated)
-    assert [(pair.first, pair.second) for pair in results][:4] == [
-        ("ann", "ben"),
-        ("ann", "cy"),
-        ("ann", "dan"),
-        ("ben", "cy"),
-    ]
+    ratings = quality_ratings()
+    results = pairs_of_raters(ratings)
+    assert [(pair.first, pair.second) for pair in results] == list(combinations(NAMES, 2))
     for pair in results:
         columns = [NAMES.index(name) for name in (pair.first, pair.second)]
-        both = rated.values[rated.rated[:, columns].all(axis=1)][:, columns]
+        both = ratings.values[ratings.rated[:, columns].all(axis=1)][:, columns]
         first, second = both.T.astype(int)
         assert pair.n == len(both)
         for name, weights in (("kappa", None), ("weighted_kappa", "quadratic")):
@@ -49,7 +50,7 @@ def test_each_pair_is_measured_on_the_items_that_both_rated():
 def test_raters_without_a_common_item_are_no_pair_and_few_items_too_few():
     values = np.full((30, 3), np.nan)
     values[:15, 0] = values[15:, 1] = values[:9, 2] = 1
-    (pair,) = pairs_of_raters(Ratings(values, NAMES[:3], QUALITY, ungrouped(30)))
+    (pair,) = pairs_of_raters(rated(values))
     assert (pair.first, pair.second, pair.n) == ("ann", "cy", 9)
     assert pair.statistics["kappa"].reason == too_few(9)
 
@@ -59,33 +60,31 @@ def test_overall_has_what_the_grade_has():
     assert (of_quality.raters, of_quality.alpha_ordinal.value is None) == (4, False)
     assert of_quality.fleiss_kappa.left_out
     ratings, _ = made_ratings(k=2)
-    of_labels = overall_agreement(Ratings(ratings, NAMES, LABEL, ungrouped(len(ratings))))
-    assert not {"alpha_interval"} & of_labels.estimates.keys()
+    of_labels = overall_agreement(rated(ratings, LABEL))
+    assert "alpha_interval" not in of_labels.estimates
     assert of_labels.alpha_nominal.value == pytest.approx(of_labels.fleiss_kappa.value, abs=0.1)
-    of_scores = overall_agreement(
-        Ratings(ratings / 2, NAMES, GROUNDEDNESS, ungrouped(len(ratings)))
-    )
+    of_scores = overall_agreement(rated(ratings / 2, GROUNDEDNESS))
     assert of_scores.alpha_interval.value == pytest.approx(of_labels.alpha_nominal.value)
     assert not {"agreement", "fleiss_kappa"} & of_scores.estimates.keys()
 
 
 def test_overall_of_few_items_keeps_its_n_and_what_is_left_out():
-    values = np.array([[1.0, 1.0]] * 9 + [[1.0, np.nan]])
-    got = overall_agreement(Ratings(values, NAMES[:2], QUALITY, ungrouped(10)))
-    assert (got.items, got.ac1.value, got.ac1.n, got.ac1.reason) == (9, None, 9, too_few(9))
-    assert left_out(got.ac1) == [1]
+    got = overall_agreement(rated(np.array([[1.0, 1.0]] * 9 + [[1.0, np.nan]])))
+    assert (got.items, got.ac1.n, left_out(got.ac1)) == (9, 9, [1])
+    assert why_undefined(got.ac1) == too_few(9)
     values = np.random.default_rng(4).integers(0, 4, (12, 3)).astype(float)
     values[:4, 2] = np.nan
-    got = overall_agreement(Ratings(values, NAMES[:3], QUALITY, ungrouped(12)))
+    got = overall_agreement(rated(values))
     assert (got.alpha_interval.n, got.icc.reason) == (12, too_few(8))
     assert (got.cronbach_alpha.n, left_out(got.cronbach_alpha)) == (8, [4])
 
 
-def test_the_order_of_items_and_raters_does_not_show():
-    rated = quality_ratings(clusters=60)
-    order = np.random.default_rng(1).permutation(300)
-    turned = Ratings(rated.values[order][:, ::-1], NAMES[::-1], QUALITY, rated.groups.at(order))
-    assert overall_agreement(turned) == overall_agreement(rated)
+def test_the_order_of_items_and_raters_does_not_show(rng):
+    ratings = quality_ratings(clusters=60)
+    order = rng.permutation(300)
+    values, groups = ratings.values[order][:, ::-1], ratings.groups.at(order)
+    turned = Ratings(values, NAMES[::-1], QUALITY, groups)
+    assert overall_agreement(turned) == overall_agreement(ratings)
 
 
 def test_each_rater_with_themselves(rng):
@@ -98,13 +97,13 @@ def test_each_rater_with_themselves(rng):
     assert ben.statistics["agreement"].value == pytest.approx((first == second)[40:].mean())
 
 
-def test_each_rater_against_gold_is_told_like_a_judge():
+def test_each_rater_against_gold_is_told_like_a_judge(rng):
     from sklearn.metrics import recall_score
 
     ratings, _ = made_ratings(k=2, n=120)
-    gold = np.random.default_rng(5).integers(0, 2, 120).astype(float)
+    gold = rng.integers(0, 2, 120).astype(float)
     gold[::4] = np.nan
-    results = against_gold(Ratings(ratings, NAMES, LABEL, ungrouped(120)), gold)
+    results = against_gold(rated(ratings, LABEL), gold)
     assert [each.first for each in results] == list(NAMES)
     for column, each in enumerate(results):
         rows = ~np.isnan(ratings[:, column]) & ~np.isnan(gold)
@@ -115,9 +114,7 @@ def test_each_rater_against_gold_is_told_like_a_judge():
 
 def test_pairs_of_unordered_categories_have_no_weights():
     ratings, _ = made_ratings(k=3)
-    (first, *_) = pairs_of_raters(
-        Ratings(ratings, NAMES, Scale("preference", ("a", "b", "tie")), ungrouped(300))
-    )
+    first, *_ = pairs_of_raters(rated(ratings, PREFERENCE))
     assert set(first.statistics) == {"agreement", "kappa", "alpha_nominal", "ac1"}
 
 
@@ -149,12 +146,11 @@ def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval
 
 
 def test_judges_and_people_need_ten_items_and_two_values():
-    labels = np.array([1.0, 0.0] * 5)
-    one_label = np.ones(10)
-    assert agreement_beyond_people(labels, labels, labels, LABEL, ungrouped(10)).value == 0
-    assert agreement_beyond_people(one_label, one_label, labels, LABEL, ungrouped(10)) is None
-    assert agreement_beyond_people(labels[:9], labels[:9], labels[:9], LABEL, ungrouped(9)) is None
-    same = np.full(10, 0.5)
-    assert (
-        agreement_beyond_people(same, np.arange(10) / 10, same, GROUNDEDNESS, ungrouped(10)) is None
-    )
+    def beyond(*sides, scale=LABEL):
+        return agreement_beyond_people(*sides, scale, ungrouped(len(sides[0])))
+
+    labels, one_label, same = np.array([1.0, 0.0] * 5), np.ones(10), np.full(10, 0.5)
+    assert beyond(labels, labels, labels).value == 0
+    assert beyond(one_label, one_label, labels) is None
+    assert beyond(labels[:9], labels[:9], labels[:9]) is None
+    assert beyond(same, np.arange(10) / 10, same, scale=GROUNDEDNESS) is None
