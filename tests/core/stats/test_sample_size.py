@@ -34,20 +34,15 @@ class TestPublished:
     pytestmark = pytest.mark.shared
 
     def test_labels_by_lot(self, known):
-        assert [labels_by_lot(x, known.bad.mean()) for x in (0.1, 0.05, 0.03, 0.02)] == [
-            89,
-            357,
-            991,
-            2231,
-        ]
-        assert [
-            labels_by_lot(x, known.bad.mean(), answers=1344) for x in (0.1, 0.05, 0.03, 0.02)
-        ] == [
-            84,
-            282,
-            571,
-            839,
-        ]
+        share = known.bad.mean()
+        for width, of_app, of_these in (
+            (0.1, 89, 84),
+            (0.05, 357, 282),
+            (0.03, 991, 571),
+            (0.02, 2231, 839),
+        ):
+            assert labels_by_lot(width, share) == of_app
+            assert labels_by_lot(width, share, answers=1344) == of_these
 
     def test_labels_with_a_judge(self, known):
         bad = known.judged_bad["track_b_modernbert"]
@@ -63,48 +58,40 @@ class TestPublished:
     def test_evidence_groups(self, known):
         effect = design_effect_of_mean(known.bad, known.groups)
         correlation = correlation_in_groups(known.bad, known.groups)
-        assert effect == pytest.approx(1.775, abs=5e-4)
-        assert correlation == pytest.approx(0.156, abs=5e-4)
+        assert (effect, correlation) == pytest.approx((1.775, 0.156), abs=5e-4)
         sizes = known.groups.sums(np.ones(len(known.bad)))
-        assert 1 + (np.square(sizes).sum() / len(known.bad) - 1) * correlation == pytest.approx(
-            effect
-        )
+        mean_size = np.square(sizes).sum() / len(known.bad)
+        assert 1 + (mean_size - 1) * correlation == pytest.approx(effect)
 
     def test_kappa(self, known):
-        _, influence = kappa_influence(known.judged_bad["track_b_modernbert"], known.bad)
-        deviation = float(influence.std())
-        few_groups = known.groups.count / (
-            known.groups.count - 1
-        )  # a correction that the published figures lack
-        effect = design_effect_of_mean(influence, known.groups) / few_groups
-        assert deviation == pytest.approx(0.8087, abs=5e-5)
-        assert [labels_for_kappa(x, deviation) for x in (0.1, 0.05)] == [251, 1005]
-        assert labels_for_kappa(0.1, deviation * effect**0.5) == 341
-        _, other = kappa_influence(known.judged_bad["approach_1_modernbert"], known.bad)
-        other_effect = design_effect_of_mean(other, known.groups) / few_groups
-        assert labels_for_kappa(0.1, float(other.std()) * other_effect**0.5) == 313
+        # A correction that the published figures lack.
+        few_groups = known.groups.count / (known.groups.count - 1)
+        deviations, labels = [], []
+        for judge in ("track_b_modernbert", "approach_1_modernbert"):
+            _, influence = kappa_influence(known.judged_bad[judge], known.bad)
+            effect = design_effect_of_mean(influence, known.groups) / few_groups
+            deviations.append(float(influence.std()))
+            labels.append(labels_for_kappa(0.1, deviations[-1] * effect**0.5))
+        assert labels == [341, 313]
+        assert deviations[0] == pytest.approx(0.8087, abs=5e-5)
+        assert [labels_for_kappa(x, deviations[0]) for x in (0.1, 0.05)] == [251, 1005]
 
     def test_two_judge_versions(self, known):
-        one, other = (
-            known.judged_bad["approach_1_modernbert"],
-            known.judged_bad["track_b_modernbert"],
+        before, after = (
+            (known.judged_bad[judge] == known.bad).astype(float)
+            for judge in ("approach_1_modernbert", "track_b_modernbert")
         )
-        change = (other == known.bad).astype(float) - (one == known.bad)
+        change = after - before
         differ = float((change != 0).mean())
         assert (change.mean(), differ) == pytest.approx((0.0409, 0.1793), abs=5e-5)
-        labels = labels_for_change(change.mean(), change.var())
-        of_groups = labels_for_change(
-            change.mean(), change.var() * design_effect_of_mean(change, known.groups)
-        )
-        assert (labels, of_groups) == (833, 951)
-        assert (round(labels * differ), round(of_groups * differ)) == (149, 171)
+        effects = (1, design_effect_of_mean(change, known.groups))
+        labels = [labels_for_change(change.mean(), change.var() * effect) for effect in effects]
+        assert labels == [833, 951]
+        assert [round(each * differ) for each in labels] == [149, 171]
 
     def test_labels_for_an_outcome(self, known):
-        assert [labels_for_outcome(bound, known.bad.mean()) for bound in (0.25, 0.3, 0.2)] == [
-            92,
-            301,
-            41,
-        ]
+        labels = [labels_for_outcome(bound, known.bad.mean()) for bound in (0.25, 0.3, 0.2)]
+        assert labels == [92, 301, 41]
         assert labels_for_outcome(0.25, 0.25) is None
 
 
@@ -115,16 +102,15 @@ STRATA = st.lists(
 
 @given(STRATA, st.floats(1, 4))
 def test_more_labels_are_never_less_precise_and_all_labels_are_exact(strata, effect):
-    answers = [max(size, n) for size, n, _ in strata]
-    labelled, shares = [min(size, n) for size, n, _ in strata], [share for _, _, share in strata]
-    more = [(n + size) // 2 for n, size in zip(labelled, answers, strict=True)]
+    sizes, shares = np.array([sizes for *sizes, _ in strata]), [share for *_, share in strata]
+    answers, labelled = sizes.max(axis=1), sizes.min(axis=1)
+    more = (labelled + answers) // 2
     for target in ("app", "these"):
         few, many, every = (
             stratified_half_width(answers, n, shares, design_effect=effect, target=target)
             for n in (labelled, more, answers)
         )
-        assert few >= many - 1e-12
-        assert many >= every - 1e-12
+        assert few + 1e-12 >= many >= every - 1e-12
     assert every == 0
     assert stratified_half_width(answers, [0, *labelled[1:]], shares) == np.inf
 
@@ -161,25 +147,26 @@ def test_labels_are_allocated_without_a_rest(n, answers, least):
 
 
 def test_strata_get_labels_in_proportion_but_the_least_as_far_as_they_have_answers():
-    assert allocated(100, [900, 100], least=0) == (90, 10)
-    assert allocated(100, [900, 100], least=20) == (80, 20)
-    assert allocated(100, [1000, 3], least=10) == (97, 3)
+    for answers, least, planned in (
+        ([900, 100], 0, (90, 10)),
+        ([900, 100], 20, (80, 20)),
+        ([1000, 3], 10, (97, 3)),
+    ):
+        assert allocated(100, answers, least=least) == planned
 
 
 def test_the_more_answers_of_a_group_are_labelled_the_more_labels_are_needed():
     def needed(effect):
         return labels_by_lot(0.05, 0.3, design_effect=effect)
 
-    alone, in_groups = (
-        labels_in_groups(needed, 10_000, 1, 0.5),
-        labels_in_groups(needed, 10_000, 6, 0.5),
-    )
-    assert alone == (needed(1), 1)
-    assert in_groups[0] == needed(in_groups[1]) > needed(1)
-    assert in_groups[1] == pytest.approx(1 + in_groups[0] / 10_000 * 5 * 0.5, abs=0.01)
+    assert labels_in_groups(needed, 10_000, 1, 0.5) == (needed(1), 1)
+    labels, effect = labels_in_groups(needed, 10_000, 6, 0.5)
+    assert labels == needed(effect) > needed(1)
+    assert effect == pytest.approx(1 + labels / 10_000 * 5 * 0.5, abs=0.01)
 
 
 def test_few_pairs_of_labels_in_a_group_say_nothing_about_groups():
     values = np.tile([0.0, 1.0], 20)
-    assert correlation_in_groups(values, grouping(np.arange(40) // 2, 40)) is None
-    assert correlation_in_groups(values, grouping(np.arange(40) // 4, 40)) == 0
+    for size, correlation in ((2, None), (4, 0)):
+        groups = grouping(np.arange(40) // size, 40)
+        assert correlation_in_groups(values, groups) == correlation
