@@ -1,5 +1,4 @@
-from collections import Counter
-from statistics import median_low
+from statistics import median_low, multimode
 
 import numpy as np
 import pytest
@@ -27,8 +26,7 @@ def test_ratings_one_by_one_become_a_matrix_with_gaps():
         LABEL,
         np.array(["x", "y", "x"]),
     )
-    assert ids.tolist() == [3, 7]
-    assert matrix.raters == ("jon", "mara")
+    assert (ids.tolist(), matrix.raters) == ([3, 7], ("jon", "mara"))
     assert np.array_equal(matrix.values, [[0, np.nan], [0, 1]], equal_nan=True)
     assert matrix.per_item.tolist() == [1, 2]
     assert matrix.votes.tolist() == [[1, 0], [1, 1]]
@@ -66,10 +64,8 @@ reviews = st.lists(
 
 
 def by_response(rows):
-    said = {}
-    for response, _, value in rows:
-        said.setdefault(response, []).append(value)
-    return dict(sorted(said.items()))
+    responses = sorted({response for response, *_ in rows})
+    return {each: [value for response, _, value in rows if response == each] for each in responses}
 
 
 @given(reviews)
@@ -77,14 +73,9 @@ def by_response(rows):
 def test_the_majority_is_taken_and_ties_are_left_out_and_counted(rows):
     ids, who, values = map(np.array, zip(*rows, strict=True))
     got = one_value_per_response(ids, who, values, "label")
-    expected, ties = {}, 0
-    for response, said in by_response(rows).items():
-        top = Counter(said).most_common()
-        if len(top) > 1 and top[0][1] == top[1][1]:
-            ties += 1
-        else:
-            expected[response] = top[0][0]
-    assert got.ties == ties
+    modes = {response: multimode(said) for response, said in by_response(rows).items()}
+    expected = {response: most[0] for response, most in modes.items() if len(most) == 1}
+    assert got.ties == len(modes) - len(expected)
     assert dict(zip(got.response_ids, got.values, strict=True)) == expected
 
 
@@ -92,13 +83,12 @@ def test_the_majority_is_taken_and_ties_are_left_out_and_counted(rows):
 @settings(max_examples=40)
 def test_quality_is_the_lower_median_and_groundedness_the_mean(rows):
     ids, who, values = map(np.array, zip(*rows, strict=True))
+    said = by_response(rows)
     quality = one_value_per_response(ids, who, values, "quality")
-    assert quality.values.tolist() == [median_low(said) for said in by_response(rows).values()]
+    assert quality.values.tolist() == list(map(median_low, said.values()))
     groundedness = one_value_per_response(ids, who, values / 4, "groundedness")
-    assert groundedness.values == pytest.approx(
-        [np.mean(said) / 4 for said in by_response(rows).values()]
-    )
-    assert groundedness.response_ids.tolist() == list(by_response(rows))
+    assert groundedness.values == pytest.approx([np.mean(each) / 4 for each in said.values()])
+    assert groundedness.response_ids.tolist() == list(said)
 
 
 def test_labels_are_given_back_as_they_came():
@@ -110,17 +100,16 @@ def test_labels_are_given_back_as_they_came():
 
 
 def test_a_second_review_and_a_missing_grade_are_refused():
-    once = np.array([1, 2])
-    with pytest.raises(ValueError, match="two reviews"):
-        one_value_per_response(np.array([1, 1]), np.array([5, 5]), once, "quality")
-    with pytest.raises(ValueError, match="left out"):
-        one_value_per_response(once, np.array([5, 5]), np.array([0.5, np.nan]), "groundedness")
+    for ids, values, grade, reason in (
+        ([1, 1], [1, 2], "quality", "two reviews"),
+        ([1, 2], [0.5, np.nan], "groundedness", "left out"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            one_value_per_response(np.array(ids), np.array([5, 5]), np.array(values), grade)
 
 
-IDS, WHO = (
-    np.array([1, 1, 1, 2, 2, 3, 4, 4, 4]),
-    np.array(["a", "b", "lead", "a", "b", "a", "a", "b", "lead"]),
-)
+IDS = np.array([1, 1, 1, 2, 2, 3, 4, 4, 4])
+WHO = np.array(["a", "b", "lead", "a", "b", "a", "a", "b", "lead"])
 SAID = np.array(["good", "bad", "bad", "good", "bad", "good", "good", "good", "bad"])
 GOLD = WHO == "lead"
 
@@ -136,14 +125,8 @@ def test_gold_comes_before_the_majority_which_leaves_who_adjudicated_out(human, 
 
 
 def test_each_person_is_a_row_and_gold_alone_is_counted_out():
-    got = human_values(
-        np.append(IDS, 9),
-        np.append(WHO, "lead"),
-        np.append(SAID, "bad"),
-        "label",
-        gold=np.append(GOLD, True),
-        human="each",
-    )
+    ids, who, said, gold = map(np.append, (IDS, WHO, SAID, GOLD), (9, "lead", "bad", True))
+    got = human_values(ids, who, said, "label", gold=gold, human="each")
     assert got.response_ids.tolist() == [1, 1, 2, 2, 3, 4, 4]
     assert got.values.tolist() == ["good", "bad", "good", "bad", "good", "good", "good"]
     assert got.only_gold == 1
@@ -151,14 +134,13 @@ def test_each_person_is_a_row_and_gold_alone_is_counted_out():
 
 def test_without_gold_it_is_what_people_say_together():
     got, plain = (
-        human_values(IDS, WHO, SAID, "label"),
-        one_value_per_response(IDS, WHO, SAID, "label"),
+        (each.response_ids.tolist(), each.values.tolist(), each.ties)
+        for each in (
+            human_values(IDS, WHO, SAID, "label"),
+            one_value_per_response(IDS, WHO, SAID, "label"),
+        )
     )
-    assert (got.response_ids.tolist(), got.values.tolist()) == (
-        plain.response_ids.tolist(),
-        plain.values.tolist(),
-    )
-    assert got.ties == plain.ties
+    assert got == plain
 
 
 @pytest.mark.parametrize("human", HUMANS)
