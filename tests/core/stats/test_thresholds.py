@@ -40,19 +40,15 @@ def test_a_perfect_judge_stands_and_a_useless_one_does_not():
 
 def test_a_judge_that_is_sure_and_wrong_at_the_top_still_passes_from_a_later_start():
     confidence = np.linspace(0.5, 1, 400)
-    wrong = confidence > 0.98
-    passed = confidence_threshold(score_grid(confidence), confidence, wrong, risk=0.1)
-    assert passed is not None
-    assert (
-        confidence_threshold(score_grid(confidence), confidence, wrong, risk=0.1, starts=1) is None
-    )
+    cases = (score_grid(confidence), confidence, confidence > 0.98)
+    assert confidence_threshold(*cases, risk=0.1) is not None
+    assert confidence_threshold(*cases, risk=0.1, starts=1) is None
 
 
 def test_too_few_bad_labels_give_no_threshold():
     grid = score_grid(np.linspace(0, 1, 100))
-    assert recall_threshold(grid, np.full(13, 0.9), risk=0.2) is None
-    assert recall_threshold(grid, np.full(14, 0.9), risk=0.2) is not None
-    assert recall_threshold(grid, np.empty(0), risk=0.2) is None
+    for labels, too_few in ((0, True), (13, True), (14, False)):
+        assert (recall_threshold(grid, np.full(labels, 0.9), risk=0.2) is None) == too_few
 
 
 def test_labels_of_a_complete_stratum_are_kept_as_often_as_those_by_lot():
@@ -69,18 +65,15 @@ def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_lab
     broken = {"equal chances": 0, "all labels": 0}
     for _ in range(100):
         labelled = judged_bad | (rng.random(len(strata)) < 0.3)
-        kept = equal_chances(np.bincount(strata), np.bincount(strata[labelled], minlength=2))[
-            strata
-        ]
-        by_lot = labelled & (rng.random(len(strata)) < kept)
+        kept = equal_chances(np.bincount(strata), np.bincount(strata[labelled], minlength=2))
+        by_lot = labelled & (rng.random(len(strata)) < kept[strata])
         half = (rng.random(answers.groups.count) < 0.5)[answers.groups.codes]
         for name, rows in (("equal chances", by_lot), ("all labels", labelled)):
             bad = rows & half & answers.bad
             effect = design_effect_of_mean(~judged_bad[bad], answers.groups.at(bad))
             passed = recall_threshold(grid, badness[bad], risk=0.2, design_effect=effect)
-            broken[name] += (
-                passed is not None and (badness[answers.bad] >= passed.threshold).mean() < 0.8
-            )
+            if passed is not None:
+                broken[name] += (badness[answers.bad] >= passed.threshold).mean() < 0.8
     assert broken["equal chances"] <= 10
     assert broken["all labels"] > 90
 
@@ -93,7 +86,8 @@ def test_a_promise_holds_if_all_flagged_answers_and_a_sample_of_the_rest_are_lab
 )
 @settings(max_examples=60)
 def test_a_threshold_that_passes_keeps_its_bound(rows, risk, delta, groups):
-    scores, wrong = np.array([each[0] / 20 for each in rows]), np.array([each[1] for each in rows])
+    twentieths, wrong = map(np.array, zip(*rows, strict=True))
+    scores = twentieths / 20
     grid = score_grid(scores)
     passed = confidence_threshold(grid, scores, wrong, risk=risk, delta=delta)
     if passed is not None:
