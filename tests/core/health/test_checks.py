@@ -36,6 +36,11 @@ OK, WARNING, NOT_CONCLUSIVE, NOT_MEASURED = State
 CONTROLS_OF = {"passage_order": "passages_reordered", "confidence": "hedges_removed"}
 
 
+@pytest.fixture
+def rng():
+    return np.random.default_rng(4)
+
+
 def check(name, version=RAG, **known):
     return CHECKS[name](JudgeRecord(version, **known))
 
@@ -119,8 +124,7 @@ def test_a_jury_is_no_model_and_is_asked_nothing_again():
         assert (result.applies, result.command) == (False, None)
 
 
-def test_a_small_effect_has_three_digits():
-    rng = np.random.default_rng(1)
+def test_a_small_effect_has_three_digits(rng):
     result = control_check("passage_order", np.zeros(40), rng.normal(0.012, 0.01, 40))
     assert re.match(r"0\.0\d\d \[", figure_words(result))
 
@@ -178,8 +182,7 @@ def graded(judge, people, models, names, **more):
     return {"quality": GradedAnswers(judge, people, lengths, np.arange(n), models, names, **more)}
 
 
-def test_own_family_is_held_against_people_not_against_other_scores():
-    rng = np.random.default_rng(3)
+def test_own_family_is_held_against_people_not_against_other_scores(rng):
     models, people = rng.integers(0, 3, 300), rng.integers(1, 5, 300)
     names = ("gpt-4o", "llama-2-7b-chat", "house-model")
 
@@ -290,8 +293,7 @@ def test_a_known_bad_control_is_read_by_the_score_that_it_must_lower():
     assert control_check("truncated", [0.9] * n, [np.nan] * n).state is NOT_MEASURED
 
 
-def test_a_neutral_control_that_moves_the_score_sways_the_judge():
-    rng = np.random.default_rng(4)
+def test_a_neutral_control_that_moves_the_score_sways_the_judge(rng):
     before = rng.random(40)
     moved = control_check("passage_order", before, before - 0.1)
     value = pytest.approx(-0.1)
@@ -304,8 +306,7 @@ def test_a_neutral_control_that_moves_the_score_sways_the_judge():
     assert numbers(few, "few_control_verdicts")["n"] == 29
 
 
-def test_the_score_that_is_moved_most_clearly_is_shown():
-    rng = np.random.default_rng(5)
+def test_the_score_that_is_moved_most_clearly_is_shown(rng):
     n = 40
     before = {"groundedness": rng.random(n), "quality": rng.integers(1, 5, n).astype(float)}
     after = before | {"quality": before["quality"] - (rng.random(n) < 0.6)}
@@ -355,13 +356,12 @@ def test_the_length_counts_among_answers_that_people_grade_alike(
         assert check("verbosity", scored=scored, graded=graded).state is WARNING
 
 
-def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_nothing():
+def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_nothing(rng):
     scored, people, _, _ = wordy(0)
     both = {**people, "groundedness": wordy(-0.002)[1]["quality"]}
     result = check("verbosity_at_equal_grades", scored=scored, graded=both)
     assert result.state is WARNING
     assert numbers(result, "prefers_shorter") == {"measure": "groundedness"}
-    rng = np.random.default_rng(3)
     few = GradedAnswers(
         rng.normal(size=40),
         np.ones(40),
@@ -378,8 +378,7 @@ def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_no
     assert codes(constant) == ["length_or_score_constant"]
 
 
-def test_the_rise_for_100_characters_stands_beside_the_correlation():
-    rng = np.random.default_rng(7)
+def test_the_rise_for_100_characters_stands_beside_the_correlation(rng):
     length = rng.gamma(4, 100, 400)
 
     def verbosity(quality, lengths=length):
@@ -400,11 +399,10 @@ def test_the_rise_for_100_characters_stands_beside_the_correlation():
     assert "change_with_length" not in codes(verbosity(rises, length / length.max() * 5))
 
 
-def test_shorter_answers_that_score_higher_say_what_grades_show():
+def test_shorter_answers_that_score_higher_say_what_grades_show(rng):
     """Grades that leave no influence of the length are not asked for again."""
     _, people, grade, length = wordy(0)
     falls = ScoredAnswers({"quality": 4 - grade - 0.004 * length}, length, np.arange(300))
-    rng = np.random.default_rng(5)
     alike = replace(people["quality"], judge=rng.normal(size=300))
     punished = replace(alike, judge=falls.scores["quality"])
     for quality, state, code in (
@@ -492,8 +490,7 @@ def users(score, down):
     return check("user_feedback", feedback=feedback(score, down))
 
 
-def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of():
-    rng = np.random.default_rng(8)
+def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of(rng):
     down = rng.random(600) < 0.4
     follows = users(rng.normal(0, 1, 600) - down, down)
     assert follows.state is OK

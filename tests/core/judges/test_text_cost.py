@@ -1,6 +1,7 @@
 """Judges, checks and evidence take a time that grows with a text, not with its square, whatever the text contains."""
 
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -57,6 +58,18 @@ TEXTS = {
     "tagged": "<score>",
     "comments": "// quality: 3,",
 }
+
+
+def reading(form, start=""):
+    """Read a reply that begins so, whether or not it is usable."""
+
+    def read(text):
+        with suppress(UnusableReply):
+            form.parse(start + text)
+
+    return read
+
+
 READERS = {
     "lexical judge": lambda text: lexical_verdict("What is it?", text, ("It is a cat.",)),
     "lexical judge, passage": lambda text: lexical_verdict("What is it?", "It is a cat.", (text,)),
@@ -68,12 +81,12 @@ READERS = {
     "words": word_keys,
     "evidence": lambda text: align(text, ("It is a cat.", text)),
     "right refusal": lambda text: is_right_refusal(text, "I do not know.", ("It is a cat.",)),
-    "verdict": lambda text: _ignoring(VerdictForm(claims=True).parse, text),
-    "broken verdict": lambda text: _ignoring(VerdictForm().parse, f"{{quality: {text}"),
-    "broken text": lambda text: _ignoring(VerdictForm().parse, f'{{"quality": "{text}'),
-    "grade": lambda text: _ignoring(GRADE_FORM.parse, text),
-    "rating": lambda text: _ignoring(rating_form().parse, text),
-    "solution": lambda text: _ignoring(solution_form(("6 m", "60 m")).parse, text),
+    "verdict": reading(VerdictForm(claims=True)),
+    "broken verdict": reading(VerdictForm(), "{quality: "),
+    "broken text": reading(VerdictForm(), '{"quality": "'),
+    "grade": reading(GRADE_FORM),
+    "rating": reading(rating_form()),
+    "solution": reading(solution_form(("6 m", "60 m"))),
     "question in a prompt": lambda text: bare_question(text, ()),
     "passages in a prompt": lambda text: passages_in_prompt(
         [{"role": "user", "content": text}], None, ["1", "2"]
@@ -81,13 +94,6 @@ READERS = {
 }
 CHARACTERS = 5_000
 TIMES = 8  # a cost that grows with the square grows 64 times
-
-
-def _ignoring(read, text):
-    try:
-        return read(text)
-    except UnusableReply:
-        return None
 
 
 def _cost(read, text):

@@ -10,7 +10,6 @@ from sqlalchemy import update
 from command_lines import run_line
 from engines import on_sqlite
 from job_steps import done
-from judgeboard.cli.app import run
 from judgeboard.domain import RuleKind, RuleState
 from judgeboard.errors import AddressUnknown, OtherHost
 from judgeboard.llm.endpoint import Address
@@ -78,8 +77,8 @@ def host(endpoint):
     return endpoint.base_url.split("/")[2]
 
 
-def words(store, *more):
-    return ["judge", "--judge", "rag", "--model", "scripted", "--db", address(store), *more]
+def judging(store, options="", model="scripted"):
+    return f"judge --judge rag --model {model} --db {address(store)} {options}"
 
 
 def went_last_to(store, endpoint):
@@ -95,8 +94,10 @@ def as_stored_by_an_earlier_release(store, **values):
 
 
 @on_sqlite
-def test_the_same_command_without_an_address_goes_where_the_version_judged_last(judged, ours):
-    assert run(words(judged)) == 0
+def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
+    judged, ours, shell
+):
+    shell(judging(judged))
     assert sorted(asked(ours)) == [0, 1, 2, 3]
     # The key of the environment is for the public address: this one may have been entered on a
     # page.
@@ -106,19 +107,17 @@ def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
 
 @on_sqlite
 def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
-    judged, ours, other, capsys
+    judged, ours, other, shell
 ):
-    command = words(judged, "--base-url", other.base_url)
-    assert run(command) == 2
-    error = capsys.readouterr().err
+    command = judging(judged, f"--base-url {other.base_url}")
+    error = shell(command, code=2)
     assert all(part in error for part in ("rag v1", host(ours), "3 answers", host(other)))
-    assert f"`{shlex.join(['judgeboard', *command, '--yes'])}`" in error
+    assert f"`{shlex.join(['judgeboard', *shlex.split(command), '--yes'])}`" in error
     assert other.requests == []
     assert len(runs(judged)) == 1
     # The number is that of the filter.
-    assert run([*command, "--where", "id=2"]) == 2
-    assert "1 answer " in capsys.readouterr().err
-    assert run([*command, "--yes"]) == 0
+    assert "1 answer " in shell(f"{command} --where id=2", code=2)
+    shell(f"{command} --yes")
     assert sorted(asked(other)) == [1, 2, 3]
     assert went_last_to(judged, other)
 
@@ -129,7 +128,7 @@ def test_on_a_terminal_another_host_is_a_question(judged, other, monkeypatch, ca
         terminal = io.StringIO(text)
         terminal.isatty = lambda: True
         monkeypatch.setattr(sys, "stdin", terminal)
-        return run(words(judged, "--base-url", other.base_url))
+        return run_line(judging(judged, f"--base-url {other.base_url}"))
 
     assert answer("n\n") == 2
     assert other.requests == []
@@ -139,11 +138,10 @@ def test_on_a_terminal_another_host_is_a_question(judged, other, monkeypatch, ca
 
 
 @on_sqlite
-def test_an_address_of_the_environment_is_confirmed_too(judged, other, monkeypatch, capsys):
+def test_an_address_of_the_environment_is_confirmed_too(judged, other, monkeypatch, shell):
     monkeypatch.setenv("OPENAI_BASE_URL", other.base_url)
-    assert run(words(judged)) == 2
-    assert host(other) in capsys.readouterr().err
-    assert run(words(judged, "--yes")) == 0
+    assert host(other) in shell(judging(judged), code=2)
+    shell(judging(judged, "--yes"))
     assert len(other.requests) == 3
 
 
@@ -181,7 +179,9 @@ def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
 
 
 @on_sqlite
-def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_rule(judged, ours):
+def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_rule(
+    judged, ours, shell
+):
     add_judging(judged, at(ours))
     set_judge(judged, "live", judge=with_model(at(ours), "another-model"), actor="Mara")
     spec = specs(judged)[-1]
@@ -190,7 +190,7 @@ def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_ru
     assert job_address(judged, new).host == host(ours)
     chosen = job_address(judged, new | {"provider": "anthropic"})
     assert chosen.host == "api.anthropic.com", "a person's choice"
-    assert run_line(f"judge --judge rag --model another-model --db {address(judged)}") == 0
+    shell(judging(judged, model="another-model"))
     assert len(ours.requests) == 1 + 4
 
 
@@ -221,29 +221,27 @@ def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(store, ours, mon
 
 
 @on_sqlite
-def test_without_a_key_a_page_names_no_option_and_a_terminal_names_it(store, monkeypatch, capsys):
+def test_without_a_key_a_page_names_no_option_and_a_terminal_names_it(store, monkeypatch, shell):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     store_answers(store, 1)
     why = done(store, request(store)).why
     assert "OPENAI_API_KEY" in why
     assert "--base-url" not in why
-    assert run(words(store)) == 2
-    error = capsys.readouterr().err
+    error = shell(judging(store), code=2)
     assert all(part in error for part in ("OPENAI_API_KEY", f"{LOCAL_URL}`"))
 
 
 def test_where_an_earlier_release_stored_only_the_host_the_whole_address_is_asked_for(
-    judged, ours, capsys
+    judged, ours, shell
 ):
     as_stored_by_an_earlier_release(judged)
-    assert run(words(judged)) == 2
-    error = capsys.readouterr().err
+    error = shell(judging(judged), code=2)
     assert all(part in error for part in ("rag v1", f"--base-url http://{host(ours)}/v1`"))
     for ask in (request, add_judging):
         with pytest.raises(AddressUnknown):
             ask(judged, RAG)
     assert len(ours.requests) == 1
-    assert run(words(judged, "--base-url", ours.base_url)) == 0
+    shell(judging(judged, f"--base-url {ours.base_url}"))
     assert went_last_to(judged, ours)
 
 
@@ -269,7 +267,7 @@ def test_no_user_password_or_query_of_an_address_is_stored(store, ours):
 
 
 def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_gives_one(
-    store, ours, monkeypatch, capsys
+    store, ours, monkeypatch, shell
 ):
     monkeypatch.setenv(*PUBLIC_KEY)
     store_answers(store, 1)
@@ -279,9 +277,8 @@ def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_give
     for ask in (job_address, add_judging, request):
         with pytest.raises(AddressUnknown, match=words_of_error):
             ask(store, RAG)
-    assert run(words(store)) == 2
-    assert f"{LOCAL_URL}`" in capsys.readouterr().err
+    assert f"{LOCAL_URL}`" in shell(judging(store), code=2)
     chosen = job_address(store, RAG | {"provider": "openai"})
     assert chosen.host == "api.openai.com", "a person's choice"
-    assert run(words(store, "--base-url", ours.base_url)) == 0
+    shell(judging(store, f"--base-url {ours.base_url}"))
     assert went_last_to(store, ours)
