@@ -65,6 +65,10 @@ def say(log, version, response_id, repeat, **fields):
     write_to(log.store, store_judgments, version, None, [judgment])
 
 
+def on_scale(scores):
+    return tuple(DimensionScore(*each, "1-5") for each in scores.items())
+
+
 def by_tenths(ids):
     """Verdicts on answers: groundedness 0, 0.1, 0.2 and so on."""
     return {each: {"groundedness": place / 10} for place, each in enumerate(ids)}
@@ -106,14 +110,10 @@ def test_a_rubric_has_the_levels_of_its_scale_and_an_overall_score(log):
     version = log.version("rubric")
     ids = log.answers(3)
     for place, each in enumerate(ids):
-        scores = (
-            DimensionScore("accuracy", 4, "1-5"),
-            DimensionScore("tone", None, "1-5"),
-            DimensionScore("safety", 1 + place, "1-5"),
-            *([DimensionScore("overall", 3.7, "1-5")] if place else []),
-            DimensionScore("expected accuracy", 4.2, "1-5"),
-        )
-        say(log, version, each, 0, scores=scores)
+        scores = {"accuracy": 4, "tone": None, "safety": 1 + place, "expected accuracy": 4.2}
+        if place:
+            scores["overall"] = 3.7
+        say(log, version, each, 0, scores=on_scale(scores))
     recorded = record(log, version)
     assert {name: each.counts.tolist() for name, each in recorded.levels.items()} == {
         "accuracy": [0, 0, 0, 3, 0],
@@ -252,8 +252,7 @@ def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log):
     ):
         for repeat, value in enumerate(values):
             given = {"score": value, "expected score": value + repeat / 100}
-            scores = tuple(DimensionScore(*each, "1-5") for each in given.items())
-            say(log, version, response, repeat, scores=scores)
+            say(log, version, response, repeat, scores=on_scale(given))
     say(log, two, e, 1, status=Status.UNPARSABLE)
     for version in (one, two):
         recorded = record(log, version).repeats
@@ -336,13 +335,14 @@ def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log):
     log.say_all(version, ids[:2], groundedness=0.5, quality=3)
     log.reviews({ids[0]: {"quality": 4}, ids[1]: {"quality": 2}})
     recorded = record(log, version).graded
-    quality, groundedness = recorded["quality"], recorded["groundedness"]
-    assert (quality.same, groundedness.same) == (True, False)
-    assert (quality.judge.tolist(), quality.people.tolist()) == ([3, 3], [4, 2])
+    graded = {
+        name: (each.same, each.judge.tolist(), each.people.tolist())
+        for name, each in recorded.items()
+    }
+    assert graded == {"quality": (True, [3, 3], [4, 2]), "groundedness": (False, [0.5] * 2, [4, 2])}
+    quality = recorded["quality"]
     assert quality.model_names == ("", "gpt-4o")
     assert [quality.model_names[model] for model in quality.models] == ["gpt-4o", ""]
-    assert (groundedness.judge.tolist(), groundedness.people.tolist()) == ([0.5, 0.5], [4, 2])
-    assert "label" not in recorded
 
 
 @on_sqlite
@@ -424,11 +424,14 @@ def test_a_record_does_not_live_for_ever_and_only_the_last_are_kept(log):
     ids = log.answers(1)
     for each in versions:
         log.say_all(each, ids, label=GOOD)
-    found = {each.id: kept_record(log, kept, each) for each in versions}
-    assert kept_record(log, kept, versions[-1]) is found[versions[-1].id]
-    assert kept_record(log, kept, versions[0]) is not found[versions[0].id]
+    first, *_, last = [(each, kept_record(log, kept, each)) for each in versions]
+
+    def is_kept(version, record):
+        return kept_record(log, kept, version) is record
+
+    assert (is_kept(*last), is_kept(*first)) == (True, False)
     now[0] = SECONDS
-    assert kept_record(log, kept, versions[-1]) is not found[versions[-1].id]
+    assert not is_kept(*last)
 
 
 @pytest.mark.parametrize(
