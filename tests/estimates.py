@@ -1,6 +1,7 @@
-"""What tests read of an estimate, and of the reasons it states."""
+"""What tests read of an estimate, and how they compare it."""
 
 import numpy as np
+import pytest
 
 
 def ends(estimate):
@@ -39,3 +40,8 @@ def why_no_interval(estimate):
 def left_out(estimate):
     """How many responses were left out, for each reason."""
     return [n for _, n in estimate.left_out]
+
+
+def almost(expected):
+    """What differs at most in the ninth decimal."""
+    return pytest.approx(expected, abs=1e-9)

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from estimates import ends, left_out, reaches, value_and_ends, why_no_interval, why_undefined
+from estimates import (
+    almost,
+    ends,
+    left_out,
+    reaches,
+    value_and_ends,
+    why_no_interval,
+    why_undefined,
+)
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.chance_corrected import (
     alpha,
@@ -40,7 +48,7 @@ def test_it_equals_statsmodels_or_is_undefined(case):
     if np.unique(rated.values).size == 1:
         assert "one category" in why_undefined(got)
         return
-    assert got.value == pytest.approx(fleiss_kappa(rated.votes), abs=1e-9)
+    assert got.value == almost(fleiss_kappa(rated.votes))
 
 
 def test_items_that_more_or_fewer_rated_are_counted_out():
@@ -74,7 +82,7 @@ def test_percent_agreement_is_that_of_pairs_counted_one_by_one(case):
     got = percent_agreement(ratings(table, k))
     assert got.n == len(shares)
     if shares:
-        assert got.value == pytest.approx(np.mean(shares), abs=1e-9)
+        assert got.value == almost(np.mean(shares))
         assert got.low is None or 0 <= got.low <= got.value <= got.high <= 1
 
 
@@ -108,7 +116,7 @@ def test_it_equals_irrcac_also_with_gaps_and_categories_that_never_occur(case):
         return
     if len(list(filter(None, rated))) == 1:
         return  # irrCAC divides by 0 there
-    assert got.value == pytest.approx(by_irrcac(table, k)["coefficient_value"], abs=1e-9)
+    assert got.value == almost(by_irrcac(table, k)["coefficient_value"])
 
 
 def test_without_single_ratings_its_error_is_near_that_of_irrcac():
@@ -246,7 +254,7 @@ def test_it_equals_the_krippendorff_package_or_is_undefined(metric, case):
     if np.unique(pairable[~np.isnan(pairable)]).size < 2:
         assert why_undefined(got)
         return
-    assert got.value == pytest.approx(by_krippendorff(rated.values, metric), abs=1e-9)
+    assert got.value == almost(by_krippendorff(rated.values, metric))
     assert got.n == len(pairable)
 
 
@@ -258,9 +266,7 @@ def test_scores_too(metric, seed):
     values = rng.normal(0, 1, (20, 1)).round(1) + rng.normal(0, 0.5, (20, 3)).round(1)
     values[rng.random(values.shape) < 0.2] = np.nan
     assume(((~np.isnan(values)).sum(axis=1) > 1).any())
-    assert alpha(ratings(values), metric).value == pytest.approx(
-        by_krippendorff(values.round(9), metric), abs=1e-9
-    )
+    assert alpha(ratings(values), metric).value == almost(by_krippendorff(values.round(9), metric))
 
 
 def test_the_worked_example_of_its_author():
@@ -294,7 +300,7 @@ def test_two_raters_give_from_their_table_what_they_give_as_a_matrix(coefficient
     two = np.array(table)[:, :2]
     counts = np.bincount(two[:, 0] * k + two[:, 1], minlength=k * k).reshape(k, k).astype(float)
     matrix, of_table = coefficient(ratings(two, k)).value, float(of_tables(counts))
-    assert np.isnan(of_table) if matrix is None else of_table == pytest.approx(matrix, abs=1e-9)
+    assert np.isnan(of_table) if matrix is None else of_table == almost(matrix)
 
 
 @pytest.mark.parametrize(

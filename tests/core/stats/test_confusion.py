@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimates import ends, reaches, value_and_ends, why_no_interval, why_undefined
+from estimates import almost, ends, reaches, value_and_ends, why_no_interval, why_undefined
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.confusion import (
     TableEstimates,
@@ -81,7 +81,7 @@ def test_kappa_equals_scikit_learn_or_is_undefined(table, weights):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = cohen_kappa_score(people, judge, labels=labels, weights=WEIGHTS[weights])
-    assert (got.value, got.n) == (pytest.approx(expected, abs=1e-9), len(people))
+    assert (got.value, got.n) == (almost(expected), len(people))
 
 
 def test_weights_go_by_declared_categories_not_by_those_that_occur():
@@ -150,7 +150,7 @@ def test_an_empty_cell_counts_in_the_interval_of_evidence_groups(compute):
 def test_cells_that_a_side_never_uses_are_not_empty_by_chance():
     people, judge = np.array([0, 1, 2] * 10), np.array([0, 1, 2, 1, 1, 2] * 5)
     narrow, wide = estimates(people, judge, 3).kappa(), estimates(people, judge, 5).kappa()
-    assert ends(narrow) == pytest.approx(ends(wide), abs=1e-9)
+    assert ends(narrow) == almost(ends(wide))
 
 
 AGREEMENT = at_most_apart(2, 0)
@@ -288,7 +288,7 @@ def test_macro_figures_equal_scikit_learn_where_they_are_defined(table):
     if len({*people, *judge}) == 1:  # one mean of one category, 1 whatever the judge can tell apart
         assert np.isnan([macro_precision(counts), macro_recall(counts), macro_f1(counts)]).all()
         return
-    assert float(macro_f1(counts)) == pytest.approx(f1, abs=1e-9)
+    assert float(macro_f1(counts)) == almost(f1)
     for got, expected, side, other in (
         (macro_precision(counts), precision, judge, people),
         (macro_recall(counts), recall, people, judge),
@@ -296,7 +296,7 @@ def test_macro_figures_equal_scikit_learn_where_they_are_defined(table):
         if set(other) - set(side):
             assert np.isnan(got)
         else:
-            assert float(got) == pytest.approx(expected, abs=1e-9)
+            assert float(got) == almost(expected)
 
 
 @given(raw_tables)
@@ -310,7 +310,7 @@ def test_mcc_equals_scikit_learn_or_is_undefined(table):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert got == pytest.approx(matthews_corrcoef(people, judge), abs=1e-9)
+        assert got == almost(matthews_corrcoef(people, judge))
 
 
 def test_what_a_page_says_where_a_side_never_gave_a_category():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimates import ends, why_no_interval, why_undefined
+from estimates import almost, ends, why_no_interval, why_undefined
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.correlation import kendall, pearson, spearman
 from judgeboard.stats.estimates import too_few
@@ -37,7 +37,7 @@ def test_point_figures_equal_scipy(rows):
         if np.ptp(judge) == 0 or np.ptp(people) == 0:
             assert got.value is None
             continue
-        assert got.value == pytest.approx(of_scipy(judge, people).statistic, abs=1e-9)
+        assert got.value == almost(of_scipy(judge, people).statistic)
         assert got.low is None or -1 <= got.low <= got.value <= got.high <= 1
 
 
@@ -78,7 +78,7 @@ def test_influence_intervals_equal_a_plain_loop_over_groups(
     judge, people, ids = clustered()
     ids = np.arange(len(ids)) if alone else ids
     got = statistic(judge, people, grouping(ids, len(ids)))
-    assert got.value == pytest.approx(PLAIN[statistic](judge, people), abs=1e-9)
+    assert got.value == almost(PLAIN[statistic](judge, people))
     assert got.method.startswith("influence function")
     assert got.unit == ("response" if alone else "evidence group")
     agrees_with_plain_bootstrap(got, PLAIN[statistic], (judge, people), ids)
@@ -92,7 +92,7 @@ def test_few_groups_have_the_clustered_t_interval():
     sums = np.array([(judge - judge.mean())[ids == group].sum() for group in range(4)])
     reach = t.ppf(0.975, 3) * np.sqrt(4 / 3 * (sums**2).sum()) / 20
     got = bias(judge, people, grouping(ids, 20))
-    assert ends(got) == pytest.approx((got.value - reach, got.value + reach), abs=1e-9)
+    assert ends(got) == almost((got.value - reach, got.value + reach))
 
 
 def test_few_tied_levels_are_ranked_by_their_average(agrees_with_plain_bootstrap):
@@ -162,7 +162,7 @@ def test_it_equals_scipy_or_is_undefined(rows):
             assert why_undefined(got).startswith(name)
             return
     expected = kendalltau(judge, people).statistic
-    assert (got.value, got.n) == (pytest.approx(expected, abs=1e-9), len(rows))
+    assert (got.value, got.n) == (almost(expected), len(rows))
 
 
 def test_many_distinct_scores_too(rng):
@@ -171,7 +171,7 @@ def test_many_distinct_scores_too(rng):
     people = rng.normal(size=3001)
     judge = people + rng.normal(size=3001)
     got = kendall(judge, people, ungrouped(3001))
-    assert got.value == pytest.approx(kendalltau(judge, people).statistic, abs=1e-9)
+    assert got.value == almost(kendalltau(judge, people).statistic)
 
 
 def test_float_noise_neither_makes_nor_breaks_ties():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
 
-from estimates import ends, why_no_interval, why_undefined
+from estimates import almost, ends, why_no_interval, why_undefined
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.detection import auroc, calibration, expected_calibration_error
 from judgeboard.stats.estimates import t_quantile
@@ -27,7 +27,7 @@ def test_the_value_equals_scikit_learn(rows):
     if bad.all() or not bad.any():
         assert why_undefined(got).startswith("people found no")
         return
-    assert got.value == pytest.approx(roc_auc_score(bad, -score), abs=1e-9)
+    assert got.value == almost(roc_auc_score(bad, -score))
 
 
 def placed(score, bad):
@@ -122,7 +122,7 @@ def test_the_calibration_error_is_the_mean_distance_of_a_tenth_from_its_share(rn
         for tenth in calibration(score, grounded)
     ]
     got = expected_calibration_error(score, grounded, ungrouped(500))
-    assert got.value == pytest.approx(sum(distances) / 500, abs=1e-9)
+    assert got.value == almost(sum(distances) / 500)
     assert 0 <= got.low < got.value < got.high
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimates import ends, left_out, value_and_ends, why_no_interval, why_undefined, width
+from estimates import almost, ends, left_out, value_and_ends, why_no_interval, why_undefined, width
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.intervals import share_intervals, wilson
 from judgeboard.stats.proportions import anchoring, half_credit, share
@@ -18,7 +18,7 @@ def test_wilson_equals_scipy(counts):
     expected = binomtest(hits, n).proportion_ci(method="wilson")
     (got,) = share_intervals([hits], [n])
     assert got.value == pytest.approx(hits / n, abs=1e-12)
-    assert ends(got) == pytest.approx(ends(expected), abs=1e-9)
+    assert ends(got) == almost(ends(expected))
 
 
 def test_points_without_answers_are_undefined_and_impossible_counts_refused():
@@ -112,7 +112,7 @@ def test_it_is_the_slope_of_a_line_through_the_origin(seed, p):
 
     judge, blind, revealed, ids = graded(seed, p)
     slope = OLS(revealed - blind, judge - blind).fit().params[0]
-    assert moved(judge, blind, revealed, ids).value == pytest.approx(slope, abs=1e-9)
+    assert moved(judge, blind, revealed, ids).value == almost(slope)
 
 
 @pytest.mark.parametrize(("p", "n"), [(0.1, 40), (0.4, 120), (0.8, 40)])

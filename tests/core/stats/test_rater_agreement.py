@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from estimates import left_out, why_undefined
+from estimates import almost, left_out, why_undefined
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import too_few
 from judgeboard.stats.pair_statistics import SYMMETRIC, pair_statistics
@@ -42,7 +42,7 @@ def test_each_pair_is_measured_on_the_items_that_both_rated():
         assert pair.n == len(both)
         for name, weights in (("kappa", None), ("weighted_kappa", "quadratic")):
             expected = cohen_kappa_score(first, second, weights=weights, labels=range(4))
-            assert pair.statistics[name].value == pytest.approx(expected, abs=1e-9)
+            assert pair.statistics[name].value == almost(expected)
         assert pair.statistics["agreement"].value == pytest.approx((first == second).mean())
         assert set(pair.statistics) <= set(SYMMETRIC)
 
@@ -141,7 +141,7 @@ def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval
     got = agreement_beyond_people(
         *(positions(each, scale) for each in sides), scale, grouping(groups, 240)
     )
-    assert got.value == pytest.approx(excess(*sides), abs=1e-9)
+    assert got.value == almost(excess(*sides))
     agrees_with_plain_bootstrap(got, excess, sides, groups, extra=0.02)
 
 

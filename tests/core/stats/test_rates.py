@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from estimates import ends, value_and_ends, why_no_interval, why_undefined, width
+from estimates import almost, ends, value_and_ends, why_no_interval, why_undefined, width
 from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.estimates import MIN_PAIRS, t_quantile
 from judgeboard.stats.intervals import wilson
@@ -383,8 +383,8 @@ def test_labels_of_chosen_answers_narrow_the_bounds_by_exactly_what_they_tell(ma
     complete, chosen = draw(len(made))[numbers], draw(len(numbers))
     values = np.where(complete | chosen, truth, np.nan)
     low, high = bounds(numbers, complete, values, groups)
-    assert low == pytest.approx((values == 1).mean(), abs=1e-9)
-    assert high == pytest.approx(1 - (values == 0).mean(), abs=1e-9)
+    assert low == almost((values == 1).mean())
+    assert high == almost(1 - (values == 0).mean())
     assert low - 1e-9 <= truth.mean() <= high + 1e-9
     wider = bounds(numbers, complete, values, groups, "app")
     assert wider[0] <= low + 1e-9
