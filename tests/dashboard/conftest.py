@@ -96,3 +96,15 @@ def open_page():
         return app
 
     return opened
+
+
+@pytest.fixture
+def open_flag(page_rows, open_page):
+    """Opens the page of a flagged answer of `page_rows` at its flag: ``open_flag("claims")``."""
+    return lambda name, **query: open_page("item", flag=page_rows.flags[name], **query)
+
+
+@pytest.fixture
+def open_answer(page_rows, open_page):
+    """Opens the page of an answer of `page_rows`: ``open_answer("claims")``."""
+    return lambda name, **query: open_page("item", response=page_rows.responses[name], **query)

@@ -51,12 +51,12 @@ def alarmed(page_store, fill_once):
 def test_a_lead_acknowledges_an_alarm_with_a_note(open_page, alarmed, name):
     page = open_page(name)
     assert texts(page, "jb-note")[0].startswith(ROSE)
-    page = press(page, "alarm_1_save")
+    press(page, "alarm_1_save")
     assert text_with(page, "note", "2,000", cls="jb-note")
     note = "New retriever since 4 Nov"
     [field] = [each for each in page.text_area if each.key == "alarm_1_note"]
     field.set_value(note)
-    page = press(page, "alarm_1_save")
+    press(page, "alarm_1_save")
     assert texts(page, "jb-note") == []
     (alarm,) = read(alarmed, list_alarms)
     assert (alarm.acknowledgement.by, alarm.acknowledgement.note) == ("mara", note)

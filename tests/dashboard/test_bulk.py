@@ -11,6 +11,7 @@ from judgeboard.store.tables import QUEUE_ITEM
 from judgeboard_dashboard.review.screen import implied_words
 from judgeboard_dashboard.widgets import bulk
 from queue_case import queue_case
+from stored_rows import write_to
 
 
 @pytest.mark.parametrize("page_name", ["open_flags", "responses"])
@@ -27,8 +28,7 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(open_page, pag
     assert page.button(key=f"{page_name}_bulk_confirm").disabled, "nothing is selected"
     # Nobody was asked whether a decision implies a label.
     assert "hallucinated" not in markup(page)
-    with case.store.writing() as connection:
-        set_setting(connection, "implied_labels", ("low_groundedness",), "test")
+    write_to(case.store, set_setting, "implied_labels", ("low_groundedness",), "test")
     next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
     press(page, f"{page_name}_bulk_confirm")
     # More than 20 are asked about.

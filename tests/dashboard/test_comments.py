@@ -27,28 +27,28 @@ def said(page_rows, sqlite_store):
     return listed
 
 
-def test_a_comment_is_sent_and_everybody_reads_it(page_rows, open_page, said):
-    page = send(open_page("item", flag=page_rows.flags["claims"]), "see <b>page 3</b>")
+def test_a_comment_is_sent_and_everybody_reads_it(open_answer, open_flag, said):
+    page = send(open_flag("claims"), "see <b>page 3</b>")
     assert said() == [("Mara", "see <b>page 3</b>")]
     assert "Saved: your comment" in shown(page)
     field = field_of(page, "comment_")
     # The field is empty for the next one.
     assert field.value == ""
-    jons = open_page("item", reviewer="Jon", flag=page_rows.flags["claims"])
+    jons = open_flag("claims", reviewer="Jon")
     assert "Comments" not in shown(jons)  # until Jon's own review
     press(press(jons, "quality4_"), "confirm_")
-    jons = open_page("item", reviewer="Jon", response=page_rows.responses["claims"])
+    jons = open_answer("claims", reviewer="Jon")
     bodies = "".join(node.proto.body for node in jons.get("html"))
     assert "see &lt;b&gt;page 3&lt;/b&gt;" in bodies
     assert "Comments (1)" in bodies
 
 
-def test_ones_own_is_changed_and_withdrawn(page_rows, open_page, said):
-    page = send(open_page("item", flag=page_rows.flags["claims"]), "sixty")
-    page = press(page, "change_comment_")
+def test_ones_own_is_changed_and_withdrawn(open_flag, said):
+    page = send(open_flag("claims"), "sixty")
+    press(page, "change_comment_")
     field = field_of(page, "comment_")
     assert field.value == "sixty"
-    page = send(page, "seventy")
+    send(page, "seventy")
     assert said() == [("Mara", "seventy")]
     assert "(changed " in shown(page)
     press(page, "withdraw_comment_")
@@ -56,7 +56,7 @@ def test_ones_own_is_changed_and_withdrawn(page_rows, open_page, said):
 
 
 def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
-    page_rows, open_page, sqlite_store
+    page_rows, open_answer, open_flag, sqlite_store
 ):
     jon = ensure_reviewer(sqlite_store, "page", "Jon")
     comment(
@@ -66,11 +66,11 @@ def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
         text="hm",
         request_key="j",
     )
-    press(press(open_page("item", flag=page_rows.flags["claims"]), "quality4_"), "confirm_")
-    mine = open_page("item", response=page_rows.responses["claims"])
+    press(press(open_flag("claims"), "quality4_"), "confirm_")
+    mine = open_answer("claims")
     assert "hm" in shown(mine)
     assert not [one for one in mine.button if one.key and "_comment_" in one.key]
-    nobody = open_page("item", reviewer="", flag=page_rows.flags["claims"])
+    nobody = open_flag("claims", reviewer="")
     assert not [one for one in nobody.text_input if one.key and one.key.startswith("comment_")]
 
 
@@ -88,5 +88,5 @@ def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(open_page, pa
     for key in ("Q", "Y"):
         assert not [one for one in page.text_input if one.key and one.key.startswith("comment_")]
         [button] = [each for each in page.button if each.proto.shortcut.upper() == key]
-        page = press(page, f"{button.key}_")
+        press(page, f"{button.key}_")
     assert [one for one in page.text_input if one.key and one.key.startswith("comment_")]

@@ -54,7 +54,7 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
     page = adjudicated(page)
     assert "conflict" not in page.query_params
     assert case.item_states() == ["adjudicated", "adjudicated"]
-    page = press(page, "undo")
+    press(page, "undo")
     assert page.query_params["conflict"] in {second, (second,)}
     assert case.item_states() == ["adjudicated", "conflict"]
     note = field_of(page, "note_")

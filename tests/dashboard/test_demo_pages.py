@@ -21,7 +21,7 @@ STARTED_BY_PEOPLE = {
         "thresholds",
         "schemas",
         "machine_drafts",
-    ),
+    )
 }
 TOUR = [name for listed in PAGES.values() for name in listed if name not in STARTED_BY_PEOPLE]
 

@@ -27,7 +27,7 @@ def at_first(open_page):
 def test_an_empty_database_has_three_first_steps(page_store, open_page, button, part):
     page = at_first(open_page)
     assert [code.value for code in page.code] == ["judgeboard quickstart"]
-    page = click(page, f"step_{button}")
+    click(page, f"step_{button}")
     assert [title.value for title in page.title] == ["Data & settings"]
     assert bool(page.get("file_uploader")) is (part == "import_form")
 
@@ -41,7 +41,7 @@ def test_answers_are_judged_from_the_page(page_store, open_page, endpoint):
     enter(page, "ask_api_key", KEY)
     assert "Judge 5 answers" in labels(page)
     enter(page, "ask_claims", True)
-    page = click(page, "rejudge_start")
+    click(page, "rejudge_start")
     [job] = recent_jobs(page_store)
     assert job.judge["claims"]
     assert held_key(job.id) == KEY
@@ -49,8 +49,8 @@ def test_answers_are_judged_from_the_page(page_store, open_page, endpoint):
     assert read(page_store, last_response_id) == 5
 
 
-def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(page_rows, open_page):
-    page = open_page("item", reviewer=None, flag=page_rows.flags["claims"])
+def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(open_flag):
+    page = open_flag("claims", reviewer=None)
     assert [button for button in page.button if button.key == "confirm"]
     page.switch_page("views/open_flags.py").run()
     assert page.button(key="person").label == getpass.getuser()

@@ -9,7 +9,7 @@ from judgeboard.methods.refining.attempts import attempt_sequences, select_attem
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.forgetting import forget_response
 from refined_answers import BETTER, HOSTILE, ORIGINAL, fill_attempts, refine_in_vain
-from stored_rows import read
+from stored_rows import read, write_to
 
 
 @pytest.fixture
@@ -93,15 +93,14 @@ def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page):
     assert "not flagged" not in page_text
 
 
-def test_an_answer_without_attempts_has_no_such_part(page_rows, open_page):
-    page = open_page("item", response=page_rows.responses["good"])
+def test_an_answer_without_attempts_has_no_such_part(open_answer):
+    page = open_answer("good")
     assert not texts(page, "jb-attempts")
     assert not [button for button in page.button if button.key in {"view", "select"}]
 
 
 def test_forgotten_attempts_say_so(ids, open_page, sqlite_store):
-    with sqlite_store.writing() as connection:
-        forget_response(connection, "refined", actor="Mara")
+    write_to(sqlite_store, forget_response, "refined", actor="Mara")
     page_text = shown(open_page("item", response=ids["refined"]))
     assert "judgeboard db forget" in page_text
     assert BETTER not in page_text

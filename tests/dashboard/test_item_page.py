@@ -36,7 +36,7 @@ from judgeboard.store.tables import FLAG
 from judgeboard_dashboard.review.screen import implied_words
 from page_rows import ANSWER
 from queue_case import queue_case
-from stored_rows import read, rows_of
+from stored_rows import read, rows_of, write_to
 
 
 def flag_of(app):
@@ -67,9 +67,8 @@ def head(app):
         ("plain-01", "Groundedness 0.03 (threshold 0.5)"),
     ],
 )
-def test_every_state_is_said(page_rows, open_page, name, says):
-    page = open_page("item", response=page_rows.responses[name])
-    assert not page.exception
+def test_every_state_is_said(open_answer, name, says):
+    page = open_answer(name)
     assert says in shown(page)
 
 
@@ -101,17 +100,16 @@ def labels(page, *starts):
 
 
 def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
-    page_rows, open_page, sqlite_store
+    page_rows, open_page, open_flag, sqlite_store
 ):
-    with sqlite_store.writing() as connection:
-        set_setting(connection, "implied_labels", None, "test")
-    page = open_page("item", flag=page_rows.flags["claims"])
+    write_to(sqlite_store, set_setting, "implied_labels", None, "test")
+    page = open_flag("claims")
     shortcuts = [button.proto.shortcut for button in page.button if button.proto.shortcut]
     assert len(shortcuts) == len(set(shortcuts)), "a key presses one button"
-    page = press(page, "groundednessD_")
+    press(page, "groundednessD_")
     # A person's own grade implies nothing.
     assert "N: grounded" not in shown(page)
-    page = press(press(page, "groundednessD_"), "dismiss_")
+    press(press(page, "groundednessD_"), "dismiss_")
     # Nothing is stored before the answer.
     assert flag_of(page) == page_rows.flags["claims"]
     keys = {button.proto.shortcut for button in page.button if "implied_" in f"{button.key}"}
@@ -127,15 +125,14 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
     )
     with sqlite_store.writing() as connection:
         connection.execute(update(FLAG).values(state="open"))
-    page = open_page("item", flag=page_rows.flags["claims"])
+    page = open_flag("claims")
     # The answer is remembered.
     assert implied_words(
         {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}
     ) in shown(page)
     # An own decision on an open flag is changed, not replaced unseen.
     assert "You dismissed this" in shown(page)
-    with sqlite_store.writing() as connection:
-        set_setting(connection, "implied_labels", (), "test")
+    write_to(sqlite_store, set_setting, "implied_labels", (), "test")
     # A lead chooses for everybody.
     assert "N: grounded" not in shown(open_page("item"))
 
@@ -165,8 +162,8 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
     note = field_of(page, "note_")
     assert note.value == "made up"
     page = note.set_value("").run()
-    page = press(press(page, "quality2_"), "quality2_")  # the first press keeps the stored grade
-    page = press(page, "confirm_")
+    press(press(page, "quality2_"), "quality2_")  # the first press keeps the stored grade
+    press(page, "confirm_")
     assert head(page).startswith("Saved: confirmed claims")
     # The reviewer stays where the answer was opened.
     assert "response" in page.query_params
@@ -191,17 +188,17 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
     ],
 )
 def test_a_contradiction_is_said_and_each_way_out_is_one_key(
-    page_rows, open_page, sqlite_store, key, stored
+    page_rows, open_flag, sqlite_store, key, stored
 ):
-    page = open_page("item", flag=page_rows.flags["claims"])
-    page = press(press(page, "labelW_"), "dismiss_")
+    page = open_flag("claims")
+    press(press(page, "labelW_"), "dismiss_")
     assert head(page).startswith("Not saved: ")
     assert "hallucinated" in head(page)
     assert labels(page, "contradicted_")
-    page = press(page, "labelW_")
+    press(page, "labelW_")
     # Without the label, nothing contradicts the decision.
     assert not labels(page, "contradicted_")
-    page = press(press(press(page, "labelW_"), "dismiss_"), key)
+    press(press(press(page, "labelW_"), "dismiss_"), key)
     assert head(page).startswith("Saved")
     [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
     assert (review.decision, review.grade.label) == stored
@@ -213,10 +210,10 @@ def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, s
     raise_second(sqlite_store, flag)
     page = open_page("item", flag=flag["id"])
     assert labels(page, "flag_") == ["All 2 flags"]
-    page = press(page, "flag_")
+    press(page, "flag_")
     (chosen,) = labels(page, "flag_")
     assert chosen.startswith("Only low ")
-    page = press(page, "dismiss_")
+    press(page, "dismiss_")
     assert head(page).startswith("Saved: dismissed claims")
     assert sorted(each.state for each in read(sqlite_store, load_item, response_id).flags) == [
         "dismissed",
@@ -229,29 +226,25 @@ def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, s
     ]
 
 
-def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_review(
-    page_rows, open_page
-):
-    page = press(
-        open_page("item", flag=page_rows.flags["plain-01"], rule="low_groundedness"), "confirm_"
-    )
-    page = press(page, "correct_")
+def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_review(open_flag):
+    page = press(open_flag("plain-01", rule="low_groundedness"), "confirm_")
+    press(page, "correct_")
     typed = "Another text."
     [field] = page.text_area
     page = field.set_value(typed).run()
-    page = press(page, "correct_")
+    press(page, "correct_")
     assert not page.text_area
     discarded = head(page).split(" · ")[0]
-    page = press(page, "undo_")
+    press(page, "undo_")
     assert [field.value for field in page.text_area] == [typed]
     assert head(page).split(" · ")[0] != discarded
     assert head(press(page, "undo_")).startswith("Undone: plain-01")
 
 
 def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
-    page_rows, open_page, sqlite_store
+    page_rows, open_flag, sqlite_store
 ):
-    page = press(open_page("item", flag=page_rows.flags["claims"]), "correct_")
+    page = press(open_flag("claims"), "correct_")
     answer = page.text_area[0].value
     page.text_area[0].set_value(f"{answer} It is younger.").run()
     assert "It is younger.</ins>" in markup(page)
@@ -273,24 +266,22 @@ def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
     case.decide(flag, case.mara, Decision.DISMISS, **grade)
     page = open_page("item", flag=flag)
     assert "Dismissed by Mara" in shown(page)
-    page = press(page, "undo")
+    press(page, "undo")
     assert head(page).startswith("Undone: claims")
     assert page.session_state["review_session"].draft(
         page_rows.responses["claims"]
     ).grade() == Grade(**grade)
 
 
-def test_without_a_name_nothing_is_decided(page_rows, open_page):
-    page = open_page("item", reviewer="", flag=page_rows.flags["claims"])
+def test_without_a_name_nothing_is_decided(open_flag):
+    page = open_flag("claims", reviewer="")
     assert "confirm" not in keys(page)
     enter(page, "who_name", " Mara\n ")
     assert "confirm" in keys(page)
 
 
-def test_the_last_one_says_so(page_rows, open_page):
-    page = open_page(
-        "item", flag=page_rows.flags["claims"], text="Which rock is older?", rule="low_groundedness"
-    )
+def test_the_last_one_says_so(open_flag):
+    page = open_flag("claims", text="Which rock is older?", rule="low_groundedness")
     press(page, "confirm_")
     assert not labels(page, "confirm_")
     assert re.search(r"\d+ other answers", shown(page))
@@ -298,19 +289,19 @@ def test_the_last_one_says_so(page_rows, open_page):
     assert head(page).startswith("Undone: claims")
 
 
-def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store):
-    with sqlite_store.writing() as connection:
-        forget_response(connection, "plain-01", actor="Mara")
-    page = open_page("item", response=page_rows.responses["plain-01"])
+def test_a_forgotten_text_is_said(open_answer, sqlite_store):
+    write_to(sqlite_store, forget_response, "plain-01", actor="Mara")
+    page = open_answer("plain-01")
     assert "removed on" in shown(page)
     assert f"{ANSWER} Number 1." not in shown(page)
 
 
 def test_no_name_from_a_log_becomes_markup(page_rows, open_page, sqlite_store):
-    with sqlite_store.writing() as connection:
-        [new] = store_responses(
-            connection, [Response("<b>log", "<i>id", "q", "a", ("p",), "<u>type", "<s>model")]
-        ).new
+    [new] = write_to(
+        sqlite_store,
+        store_responses,
+        [Response("<b>log", "<i>id", "q", "a", ("p",), "<u>type", "<s>model")],
+    ).new
     bodies = "".join(node.proto.body for node in open_page("item", response=new).get("html"))
     assert not re.search(r"<(b|i|u|s)>(log|id|type|model)", bodies)
     assert "&lt;i&gt;id" in bodies
@@ -360,17 +351,18 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
 
 
 def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(page_rows, open_page, sqlite_store):
-    with sqlite_store.writing() as connection:
-        store_responses(
-            connection, [Response("log", "refusal", "q?", "I could not find that.", ())]
-        )
+    write_to(
+        sqlite_store,
+        store_responses,
+        [Response("log", "refusal", "q?", "I could not find that.", ())],
+    )
     label = "Refusal: nothing was retrieved"
     assert label in shown(open_page("item", response="refusal"))
     assert label not in shown(open_page("item", response="nothing-found"))
 
 
 def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
-    page_rows, open_page, sqlite_store
+    page_rows, open_answer, sqlite_store
 ):
     claims = (
         Claim("Granite cools <slowly>.", ClaimStatus.SUPPORTED, answer_start=0, answer_end=39),
@@ -391,7 +383,7 @@ def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
             store_judgments(
                 connection, version, None, [NewJudgment(page_rows.responses["claims"], 0, 0, again)]
             )
-    page = open_page("item", response=page_rows.responses["claims"])
+    page = open_answer("claims")
     assert "jb-judgments" not in markup(page)
     [table] = [body for body in bodies(press(page, "judgments_")) if 'class="jb-judgments"' in body]
     lines = [line.split("<td>") for line in table.split("<tr>")[2:]]
@@ -414,14 +406,14 @@ def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
 
 
 def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
-    page_rows, open_page, monkeypatch
+    open_page, open_flag, monkeypatch
 ):
     read = []
     monkeypatch.setattr(
         "judgeboard_dashboard.review.judgments.raw_calls",
         lambda *asked: read.append(1) or raw_calls(*asked),
     )
-    page = open_page("item", flag=page_rows.flags["two-judges"])
+    page = open_flag("two-judges")
     assert (read, "Raw calls" in shown(page)) == ([], False)
     press(page, "calls_")
     assert read
@@ -535,7 +527,7 @@ def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_s
 
 
 def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(
-    page_rows, sqlite_store, open_page
+    page_rows, sqlite_store, open_flag
 ):
     why, new = "Why you see this", "New flags since you opened this answer"
 
@@ -544,14 +536,14 @@ def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(
         return block
 
     case = queue_case(sqlite_store)
-    page = open_page("item", flag=page_rows.flags["claims"])
+    page = open_flag("claims")
     before = reasons(page)
     case.judge(page_rows.responses["claims"], 1.0, judge="second")
-    page = press(page, "quality3_")
+    press(page, "quality3_")
     assert reasons(page) == before
     assert shown(page).index("History (") < shown(page).index(new)
     assert "groundedness 0.42; second v2: groundedness 1" in shown(page).partition(new)[2]
-    again = open_page("item", flag=page_rows.flags["claims"])
+    again = open_flag("claims")
     assert new not in shown(again)
     # Whoever opens the answer later sees all reasons together.
     assert reasons(again) != before

@@ -17,15 +17,16 @@ from judgeboard.store.items import find_responses
 from judgeboard.store.storing import store_responses
 from judgeboard_dashboard.review.again import last_settings
 from queue_case import queue_case
-from stored_rows import read
+from stored_rows import read, write_to
 
 
 def judged(store, endpoint):
     """Store an answer with a verdict of the judge at the endpoint; return its id."""
-    with store.writing() as connection:
-        store_responses(
-            connection, [Response("log", "one", "Which rock?", "Basalt.", ("Granite.",), "QA")]
-        )
+    write_to(
+        store,
+        store_responses,
+        [Response("log", "one", "Which rock?", "Basalt.", ("Granite.",), "QA")],
+    )
     endpoint.reply = verdict(groundedness=0.2, quality=2)
     judge_pending(store, make_judge("rag", model="gpt-4o-mini", base_url=endpoint.url))
     return read(store, find_responses, "one")[0][0]
@@ -56,11 +57,11 @@ def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(
     assert text_with(page, "(gpt-4o-mini)", "$ 0.0")
     calls = len(endpoint.server.requests)
     endpoint.reply = verdict(groundedness=0.9, quality=4)
-    page = press(page, "judge_again")
+    press(page, "judge_again")
     (job,) = recent_jobs(page_store)
     assert (job.actor, job.where, job.selected) == ("Mara", RowFilter(response_ids=(answer,)), 1)
-    page = press(page, "quality3")  # keys go on working while it runs
-    page = press(page, "judge_again")  # and a second press starts no second job
+    press(page, "quality3")  # keys go on working while it runs
+    press(page, "judge_again")  # and a second press starts no second job
     assert len(recent_jobs(page_store)) == 1
     page = worked(page, page_store)
     assert len(endpoint.server.requests) == calls + 1
@@ -86,9 +87,9 @@ def test_an_answer_of_a_list_keeps_its_place_and_is_decided_after_it_was_judged_
     page = worked(press(page, "judge_again"), page_store)
     assert f"{place}{name}" in texts(page, "jb-head")[0]
     assert "Confirm" in labels(page)
-    page = press(page, "confirm_")
+    press(page, "confirm_")
     assert f"Saved: confirmed {name}" in texts(page, "jb-head")[0]
-    page = press(page, "undo")
+    press(page, "undo")
     assert f"{place}{name}" in texts(page, "jb-head")[0]
     endpoint.reply = verdict(groundedness=0.9, quality=4)
     page = worked(press(page, "judge_again"), page_store)
@@ -120,13 +121,13 @@ def test_a_missing_key_is_said_before_and_after_the_press(
     page = open_page("item", response=answer)
     missing = "rag v1 needs a key for api.openai.com: OPENAI_API_KEY is not set."
     assert missing in markup(page)
-    page = press(page, "judge_again")
+    press(page, "judge_again")
     assert not recent_jobs(page_store)
     assert "Not judged again: " in markup(page)
 
 
-def test_imported_verdicts_are_said_to_be_no_judge(page_rows, open_page, sqlite_store):
-    page = open_page("item", flag=page_rows.flags["plain-01"])
+def test_imported_verdicts_are_said_to_be_no_judge(open_flag, sqlite_store):
+    page = open_flag("plain-01")
     missing = "rag cannot judge again here"
     assert missing in markup(page)
     assert missing in markup(press(page, "judge_again"))
@@ -156,8 +157,9 @@ def test_the_flags_at_stake_are_those_of_the_answer_on_the_screen(page_store, op
     with_flag = judged(page_store, endpoint)
     endpoint.reply = verdict(groundedness=1.0, quality=4)
     judge_pending(page_store, make_judge("rag", model="other", base_url=endpoint.url, name="other"))
-    with page_store.writing() as connection:
-        store_responses(connection, [Response("log", "two", "Which?", "Lava.", ("Lava.",), "QA")])
+    write_to(
+        page_store, store_responses, [Response("log", "two", "Which?", "Lava.", ("Lava.",), "QA")]
+    )
     judge_pending(page_store, make_judge("rag", model="gpt-4o-mini", base_url=endpoint.url))
     without = read(page_store, find_responses, "two")[0][0]
     at_stake = flag_words(1) or ""

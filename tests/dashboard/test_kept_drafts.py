@@ -18,7 +18,7 @@ from judgeboard_dashboard.review.claims import subject_of
 from judgeboard_dashboard.review.drafts import Draft, DraftWriter, draft_writer
 from judgeboard_dashboard.session import NAME_COOKIE, SUGGESTED_COOKIE
 from queue_case import queue_case
-from stored_rows import read
+from stored_rows import read, write_to
 
 
 @pytest.fixture
@@ -85,11 +85,7 @@ def reopened(page, open_page):
 
 @pytest.mark.parametrize(
     ("address", "leave_and_return"),
-    [
-        ("flag", passed_over),
-        ("flag", reopened),
-        ("queue", visited_later),
-    ],
+    [("flag", passed_over), ("flag", reopened), ("queue", visited_later)],
 )
 def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(
     queues, page_rows, open_page, address, leave_and_return
@@ -101,13 +97,13 @@ def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(
     grades = ["groundednessD", "quality3"]
     for _ in range(2):
         for grade in grades:
-            page = press(page, f"{grade}_")
+            press(page, f"{grade}_")
         assert chosen(page) == grades
         page = leave_and_return(page, open_page)
         # The draft comes back.
         assert chosen(page) == grades
     for _ in range(2):
-        page = press(page, "quality3_")
+        press(page, "quality3_")
     # The second press removes a grade.
     assert chosen(page) == ["groundednessD"]
     press(page, "confirm_")
@@ -140,7 +136,7 @@ def reloaded(monkeypatch, page):
 
 
 def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
-    page_rows, open_page, monkeypatch
+    page_rows, open_page, open_flag, monkeypatch
 ):
     page = unnamed_draft(page_rows, open_page)
     reloaded(monkeypatch, page)
@@ -148,10 +144,10 @@ def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
     page = open_page("item", reviewer=None, flag=flag)
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
     said = f"You review as {getpass.getuser()}: change the name at the top of Review"
-    page = press(page, "confirm_")
+    press(page, "confirm_")
     assert said in markup(page)
     reloaded(monkeypatch, page)
-    again = press(open_page("item", reviewer=None, flag=page_rows.flags["claims"]), "unsure_")
+    again = press(open_flag("claims", reviewer=None), "unsure_")
     # The first decision settled the name.
     assert said not in markup(again)
 
@@ -174,8 +170,8 @@ def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(
     assert kept(queues) == {"Ida": {"quality": 3}}
 
 
-def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(queues, page_rows, open_page):
-    press(page := open_page("item", flag=page_rows.flags["claims"]), "quality3_")
+def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(queues, open_flag):
+    press(page := open_flag("claims"), "quality3_")
     page.switch_page("views/open_flags.py").run()
     click(page, "person")
     enter(page, "who_name", "Ida")
@@ -229,6 +225,5 @@ def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one
     assert read(store, read_draft, case.mara.id, other.response_id or 0) == {"note": "secret"}
     assert read(store, read_draft, case.jon.id, other.response_id or 0) is None
     [name] = [row["external_id"] for row in case.rows(RESPONSE) if row["id"] == other.response_id]
-    with store.writing() as connection:
-        forget_response(connection, name, actor="test")
+    write_to(store, forget_response, name, actor="test")
     assert case.rows(DRAFT) == []

@@ -25,14 +25,14 @@ def confirm(page, number):
     return click(page, f"machine_draft_confirm_{number}")
 
 
-def test_a_draft_is_confirmed_on_the_page_of_its_answer(draft, page_rows, open_page, sqlite_store):
+def test_a_draft_is_confirmed_on_the_page_of_its_answer(draft, open_answer, sqlite_store):
     before = len(rows_of(sqlite_store, REVIEW))
-    page = open_page("item", response=page_rows.responses["good"])
+    page = open_answer("good")
     assert "key:agent" in shown(page)
     assert HOSTILE in shown(page)
     assert "<script>window" not in markup(page)
     assert "<img src=x" not in markup(page)
-    page = confirm(page, draft)
+    confirm(page, draft)
     reviews = rows_of(sqlite_store, REVIEW)
     assert len(reviews) == before + 1
     assert (reviews[-1]["quality"], reviews[-1]["note"]) == (1, HOSTILE)
@@ -57,7 +57,7 @@ def test_the_list_confirms_failure_modes_and_says_what_cannot_be_stored(
     number = add_draft(page_store, DraftKind.FAILURE_MODES, modes, by="key:agent")
     page = open_page("machine_drafts")
     assert "Wrong number" in shown(page)
-    page = confirm(page, number)
+    confirm(page, number)
     assert "Wrong number" in read(page_store, list_modes)
     assert "Wrong number" in shown(page)
     assert "`judgeboard mcp" not in markup(page)

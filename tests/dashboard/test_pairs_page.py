@@ -157,7 +157,7 @@ def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
     assert [each.key for each in app.button if (each.key or "").startswith("your_queue_")] == [
         "your_queue_1"
     ]
-    app = press(app, "your_queue_1")
+    press(app, "your_queue_1")
     assert app.query_params["queue"] in ("old or new", ["old or new"])
     listed = table(open_page("queues"), "Queue")
     assert dict(zip(listed["Queue"], listed["Items"], strict=True))["old or new"] == "3 pairs"
@@ -181,7 +181,7 @@ def test_pairs_of_a_queue_are_decided_by_the_sides_of_the_reader_and_nothing_hid
         said.append(
             {"left": "a" if left else "b", "tie": "tie", "right": "b" if left else "a"}[side]
         )
-        app = press(app, f"{side}_")
+        press(app, f"{side}_")
     assert len(texts(app, "jb-empty")) == 1
     assert [row["preference"] for row in rows_of(page_store, PREFERENCE_SCORE)] == said
     assert lefts == {True, False}

@@ -84,7 +84,7 @@ def test_in_training_the_gold_label_is_told_after_each_item(open_page, case):
     page = open_page("item", reviewer="Ada", queue="training")
     assert any(text.startswith("Training. ") for text in texts(page))
     assert REASON not in shown(page)
-    page = press(page, "dismiss")
+    press(page, "dismiss")
     assert text_with(page, "Differs", "confirmed, hallucinated", REASON)
 
 

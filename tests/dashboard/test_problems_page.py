@@ -20,12 +20,12 @@ def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page, page_rows, p
     assert "had this problem" in shown(app)
     assert text_with(press(app, "issue_save"), "title", "100", cls="jb-note")
     app.text_input(key="issue_0_0_title").set_value("<b>Wrong</b> fees")
-    app = press(app, "issue_save")
+    press(app, "issue_save")
     assert "1: <b>Wrong</b> fees" in shown(app)
     stored = read(page_store, get_issue, 1)
     assert stored.filter == RowFilter(rules=("low_groundedness",), states=("confirmed", "open"))
     app.segmented_control(key="issue_1_1_state").set_value(IssueState.FIXED).run()
-    app = press(app, "issue_save")
+    press(app, "issue_save")
     assert "before the fix: " in shown(app)
     [row] = table_rows(open_page("problems"), "Open flags")
     assert row[:3] == [1, "fixed", "<b>Wrong</b> fees"]
@@ -44,11 +44,11 @@ def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_t
     app = press(open_page("problems"), "issues_new")
     assert "issue_save" not in [button.key for button in app.button]
     title = "Outdated price list"
-    app = enter(app, "problems_text", "plain-0")
+    enter(app, "problems_text", "plain-0")
     assert "Answers: “plain-0”" in shown(app)
     app.text_input(key="issue_0_0_title").set_value(title)
-    app = enter(app, "issue_0_0_owner", "Mara")
-    app = press(app, "issue_save")
+    enter(app, "issue_0_0_owner", "Mara")
+    press(app, "issue_save")
     assert f"1: {title}" in shown(app)
     stored = read(page_store, get_issue, 1)
     assert (stored.owner, stored.filter) == ("Mara", RowFilter(text="plain-0"))
@@ -75,7 +75,7 @@ def test_a_tag_is_chosen_kept_stored_and_counted(open_page, page_rows, page_stor
         shown(app).index(words) for words in ("Why you see this", "Failure modes", "History (")
     ]
     assert parts == sorted(parts)
-    app = press(press(app, "mode_0"), "mode_1")
+    press(press(app, "mode_0"), "mode_1")
     again = open_page("item", flag=flag)
     chosen = [
         one.label
@@ -84,7 +84,7 @@ def test_a_tag_is_chosen_kept_stored_and_counted(open_page, page_rows, page_stor
     ]
     # A reload keeps the draft.
     assert chosen == ["wrong entity", "outdated source"]
-    app = press(press(app, "mode_1"), "confirm")
+    press(press(app, "mode_1"), "confirm")
     assert tags(page_store) == ["wrong entity"]
     assert f"Failure modes: {tags(page_store)[0]}" in shown(open_page("item", flag=flag))
     for by in ("Query type", "Judge version", "Week"):

@@ -10,6 +10,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from queue_case import queue_case
+from stored_rows import read
 
 FIVE = [(0.4, 2), (0.45, 2), (0.42, 2), (0.8, 3), (0.41, 2)]
 
@@ -40,10 +41,9 @@ def test_the_range_is_that_of_the_repeats_report(case, open_page):
     response_id = judged(case, *(ok(*each) for each in FIVE))
     line = "5 repeats: quality 2 to 3, groundedness 0.40 to 0.80, bad in 4 of 5"
     assert line in shown(open_page("item", response=response_id))
-    with case.store.reading() as connection:
-        report = repeats_report(
-            connection, version="rag v1", where=RowFilter(response_ids=(response_id,))
-        )
+    report = read(
+        case.store, repeats_report, version="rag v1", where=RowFilter(response_ids=(response_id,))
+    )
     assert {each.measure: each.spread.value for each in report.measures} == {
         "quality": 1.0,
         "groundedness": 0.4,

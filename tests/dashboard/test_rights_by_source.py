@@ -45,6 +45,7 @@ from judgeboard_dashboard.widgets.accounts import ORIGINS
 from page_session import page_session
 from sent_traces import receiving
 from served import serving
+from stored_rows import read
 from two_sources import MARKED, MARKERS, MINE, two_sources
 
 # The name of a session, and the minutes of a history at which a row was stored.
@@ -119,8 +120,7 @@ def case(sqlite_store):
 
 
 def test_no_export_has_anything_of_another_source(case):
-    with case.store.reading() as connection:
-        ratings = ratings_table(get_version(connection, case.marked.versions["rag"]))
+    ratings = ratings_table(read(case.store, get_version, case.marked.versions["rag"]))
     known = {**exports(), RATINGS: ratings}
     everything = set()
     for name in known:
@@ -184,8 +184,7 @@ def test_a_key_for_one_source_reads_nothing_of_another(case):
 def test_no_tool_of_agents_has_anything_of_another_source(case):
     link_person(case.store, options.actor(), "Mara", "lead")
     token = create_key(case.store, "k", scopes=("read", "draft"), source="log", by="test")
-    with case.store.reading() as connection:
-        key = Sender(key_of_token(connection, token))
+    key = Sender(read(case.store, key_of_token, token))
     marked = {"answer": str(case.marked.response_id), "judge_version": "rag", "judge": "rag"}
     marked |= {"judge_versions": ["rag"], "by": None, "where": []}
     told = {"everybody": set()}
@@ -309,8 +308,7 @@ def test_pages_and_exports_are_the_same_whether_or_not_there_are_other_sources(
             choices = [each.options for each in (*page.selectbox, *page.multiselect)]
             shown[view] = (SESSION.sub("", markup(page)), charts(page), rows, choices)
         pages.append(shown)
-        with store.reading() as connection:
-            person = find_reviewer(connection, "page", "Mara")
+        person = read(store, find_reviewer, "page", "Mara")
         written = {}
         for name in exports():
             file = BytesIO()
@@ -331,6 +329,5 @@ def test_an_admin_gives_a_person_sources_on_the_page(page_store, open_page):
     assert sorted(field.value) == sorted(MINE)
     field.set_value(["log", "a new one"]).run()
     click(page, "sources_save")
-    with page_store.reading() as connection:
-        mara = find_reviewer(connection, "page", "Mara")
+    mara = read(page_store, find_reviewer, "page", "Mara")
     assert mara.sources == ("a new one", "log")

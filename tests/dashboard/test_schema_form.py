@@ -21,7 +21,7 @@ from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import SELECT_FIRST, SchemaActions
-from stored_rows import read, rows_of
+from stored_rows import read, rows_of, write_to
 
 SCHEMA = read_schema(Path("examples/schema.yaml"))
 
@@ -36,18 +36,18 @@ def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
     )
     app = open_page("item", queue="fields")
     assert "causes" not in shown(app)
-    app = press(app, "field_next")
+    press(app, "field_next")
     assert "Not skipped" in shown(app)
-    app = press(app, "confirm")
+    press(app, "confirm")
     assert "requires verdict" in shown(app)
     assert not [each for each in rows_of(page_store, REVIEW) if each["choices"]]
-    app = press(app, "field_verdict_1")  # fix
+    press(app, "field_verdict_1")  # fix
     assert "causes" in shown(app)
-    app = press(app, "field_causes_0")
-    app = press(app, "field_next")
-    app = press(app, "field_tone_3")
-    app = press(app, "field_policy_0")
-    app = press(app, "confirm")
+    press(app, "field_causes_0")
+    press(app, "field_next")
+    press(app, "field_tone_3")
+    press(app, "field_policy_0")
+    press(app, "confirm")
     assert "Saved: confirmed" in shown(app)
     (row,) = [each for each in rows_of(page_store, REVIEW) if each["choices"]]
     assert row["choices"] == {"verdict": "fix", "causes": ["retrieval"], "policy": True}
@@ -98,7 +98,7 @@ def test_where_a_field_is_the_decision_no_other_is_asked_and_a_later_one_must_ag
     app = press(open_page("item", queue="own"), "save")
     assert "requires verdict" in shown(app)
     assert not {"confirm", "dismiss"} & {button.key for button in app.button}
-    app = press(press(app, "field_verdict_1"), "save")  # bad
+    press(press(app, "field_verdict_1"), "save")  # bad
     (row,) = [each for each in rows_of(page_store, REVIEW) if each["choices"]]
     assert (row["decision"], row["choices"]) == ("confirm", {"verdict": "bad"})
     app = press(open_page("item", response=row["response_id"], edit=row["id"]), "dismiss")
@@ -170,8 +170,7 @@ fields:
 
 def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store):
     response = Response("log", "a", "q?", "It is made up. It is not.", ("one", "two"))
-    with sqlite_store.writing() as connection:
-        (response_id,) = store_responses(connection, [response]).new
+    (response_id,) = write_to(sqlite_store, store_responses, [response]).new
     actions = actions_on(read(sqlite_store, load_item, response_id))
     actions.pick("2")  # safe: no
     actions.pick("1")

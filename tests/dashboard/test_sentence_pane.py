@@ -76,11 +76,11 @@ def test_a_forgotten_answer_is_said(pane):
     assert plain(markup).count("was removed") == 3
 
 
-def test_one_key_switches_and_the_way_is_kept_for_the_next_item(page_rows, open_page):
-    page = open_page("item", flag=page_rows.flags["claims"])
+def test_one_key_switches_and_the_way_is_kept_for_the_next_item(open_flag):
+    page = open_flag("claims")
     bodies = [node.proto.body for node in press(page, "switch_").get("html")]
     assert any('class="jb-sentence"' in body for body in bodies)
-    page = press(page, "next_")
+    press(page, "next_")
     assert any('class="jb-sentence"' in node.proto.body for node in page.get("html"))
     assert not any(
         'class="jb-sentence"' in node.proto.body for node in press(page, "switch_").get("html")

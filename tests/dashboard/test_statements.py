@@ -112,10 +112,7 @@ def test_of_sentences_only_marked_ones_are_shown():
     bound.next()
     assert [
         (one.status, one.sign) for one in shown_claims((), bound.statements, bound.shown, bound.at)
-    ] == [
-        ("unsupported", "you ?"),
-        ("plain", "…"),
-    ]
+    ] == [("unsupported", "you ?"), ("plain", "…")]
 
 
 @given(st.text(max_size=80), st.lists(st.sampled_from(["next", *ClaimStatus]), max_size=12))

@@ -15,6 +15,7 @@ from judgeboard_dashboard import session
 from judgeboard_dashboard.review import trace as trace_view
 from queue_case import queue_case
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
+from stored_rows import write_to
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_the_tree_of_spans_is_read_only_while_it_is_open(traced, page_store, ope
     page = press(open_page("item", response=traced), "quality3_")
     assert spans(page) == []
     assert not [each for each in statements if "FROM span" in each or "FROM trace" in each]
-    page = press(page, "trace_")
+    press(page, "trace_")
     [pane] = spans(page)
     # A span and its attributes.
     assert pane.count("<details") == 3 + 3
@@ -89,10 +90,13 @@ def test_long_names_and_many_short_texts_are_sent_in_part(page_store, open_page,
     monkeypatch.setattr(trace_view, "LONGEST_TRACE", 3_000)
     root = Span("7" * 32, "1" * 16, None, f"<b>{'name' * 500}", 1, 2, attributes=LONG_CHAT)
     unnamed = Span("7" * 32, "2" * 16, "1" * 16, "", 1, 2)
-    with page_store.writing() as connection:
-        store_spans(
-            connection, [NewSpan.of(span, "shop") for span in (unnamed, root)], "shop", utc_now()
-        )
+    write_to(
+        page_store,
+        store_spans,
+        [NewSpan.of(span, "shop") for span in (unnamed, root)],
+        "shop",
+        utc_now(),
+    )
     gathered(page_store)
     with page_store.reading() as connection:
         response_id = int(connection.execute(select(RESPONSE.c.id)).scalar_one())

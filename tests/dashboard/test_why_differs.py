@@ -20,8 +20,8 @@ def reviews(store, response_id):
     return read(store, load_item, response_id).reviews
 
 
-def test_the_key_is_there_only_where_one_differs(page_rows, open_page):
-    page = open_page("item", flag=page_rows.flags["claims"])
+def test_the_key_is_there_only_where_one_differs(open_flag):
+    page = open_flag("claims")
     assert why(page) == []
     # The judge gave 3, too.
     assert why(press(page, "quality3_")) == []
@@ -32,9 +32,9 @@ def test_the_key_is_there_only_where_one_differs(page_rows, open_page):
 
 
 def test_a_reason_without_a_difference_is_not_saved_and_the_verdict_that_was_seen_is(
-    page_rows, open_page, sqlite_store
+    page_rows, open_flag, sqlite_store
 ):
-    page = open_page("item", flag=page_rows.flags["claims"])
+    page = open_flag("claims")
     press(press(press(press(page, "quality1_"), "why_"), "quality3_"), "confirm_")
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
     assert (review.grade.quality, review.grade.why_differs) == (3, None)

@@ -161,14 +161,8 @@ def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store, shel
         ("--recorded --judge-version j --model m", "remove --model"),
         ("lexical --recorded", "--judge-version lexical"),
         ("--recorded --judge-version nobody", "no judge version 'nobody'"),
-        (
-            "--a x --b x --model m --base-url http://localhost:1/v1",
-            "different sources",
-        ),
-        (
-            "--a x --b y --model m --base-url http://localhost:1/v1",
-            "no answers with source 'x'",
-        ),
+        ("--a x --b x --model m --base-url http://localhost:1/v1", "different sources"),
+        ("--a x --b y --model m --base-url http://localhost:1/v1", "no answers with source 'x'"),
     ],
 )
 def test_a_command_that_cannot_be_meant_says_why(sqlite_store, capsys, options, why):

@@ -22,11 +22,11 @@ from judgeboard.reports.stats import stats
 from judgeboard.store.clock import utc_now
 from judgeboard.store.overview import count_flags, overview
 from judgeboard.store.tables import RESPONSE, REVIEW
+from stored_rows import read
 
 
 def numbers(store):
-    with store.reading() as connection:
-        return to_json(stats(connection))
+    return to_json(read(store, stats))
 
 
 def stop_after(words):

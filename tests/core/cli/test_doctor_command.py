@@ -278,8 +278,7 @@ def test_a_check_that_takes_too_long_ends_and_is_not_ok(whole, tmp_path):
 def test_of_a_large_log_some_answers_are_compared(sqlite_store, monkeypatch):
     store_answers(sqlite_store, 30)
     monkeypatch.setattr(integrity, "MOST_HASHED", 10)
-    with sqlite_store.reading() as connection:
-        hashed = integrity.compare_hashes(connection)
+    hashed = read(sqlite_store, integrity.compare_hashes)
     assert (hashed.answers, hashed.compared) == (30, 10)
 
 

@@ -74,23 +74,11 @@ def two_judges_and_a_queue(store):
         ("export", "export responses -o responses.jsonl"),
         ("export flags", "export flags -o flags.jsonl"),
         ("labels threshold", "labels threshold --recall 0.9"),
-        (
-            "export issues -o - --where text=a",
-            "export issues -o -",
-        ),
-        (
-            "queue create q --plan rate",
-            "queue create q --plan rate --n 200",
-        ),
-        (
-            "queue create q --all-answers",
-            "queue create q --all-answers --limit 200",
-        ),
+        ("export issues -o - --where text=a", "export issues -o -"),
+        ("queue create q --plan rate", "queue create q --plan rate --n 200"),
+        ("queue create q --all-answers", "queue create q --all-answers --limit 200"),
         ("judge --judge rag", "judge --judge rag --model gpt-4o-mini"),
-        (
-            "judge --model m",
-            "judge --model m --base-url http://localhost:8000/v1",
-        ),
+        ("judge --model m", "judge --model m --base-url http://localhost:8000/v1"),
         ("test audit lexical", "test audit lexical --model gpt-4o"),
     ],
 )

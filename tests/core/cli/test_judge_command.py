@@ -119,10 +119,7 @@ def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(sqlite_store, cap
         ("--judge rag --model m --base-url localhost:8000", "http://"),
         ("--judge lexical --concurrency 0", "--concurrency"),
         ("--judge lexical --max-cost nan", "'--max-cost': nan is not a finite number"),
-        (
-            "--judge lexical --timeout nan",
-            "'--timeout': must be a finite number, not 'nan'",
-        ),
+        ("--judge lexical --timeout nan", "'--timeout': must be a finite number, not 'nan'"),
     ],
 )
 def test_a_bad_option_is_2_and_one_line(sqlite_store, capsys, options, says):
@@ -157,12 +154,7 @@ def test_the_cost_of_one_cheap_call_is_not_shown_as_zero(sqlite_store, tmp_path,
 
 @pytest.mark.parametrize(
     "options",
-    [
-        ["--model", "m"],
-        ["--replies", "replies.jsonl"],
-        ["--claims"],
-        ["--prices", "prices.toml"],
-    ],
+    [["--model", "m"], ["--replies", "replies.jsonl"], ["--claims"], ["--prices", "prices.toml"]],
     ids=lambda options: options[0],
 )
 def test_the_offline_judge_refuses_what_is_meant_for_a_model(sqlite_store, capsys, options):

@@ -27,10 +27,7 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store, shell):
     assert [
         (person["name"], person["origin"], person["role"], person["last_review"])
         for person in people
-    ] == [
-        ("ann@example.org", "oidc", "admin", None),
-        ("bob@example.org", "oidc", "lead", None),
-    ]
+    ] == [("ann@example.org", "oidc", "admin", None), ("bob@example.org", "oidc", "lead", None)]
     assert admit(sqlite_store, "bob@example.org").role == "lead"
     shell(f"people remove bob@example.org {db}")
     assert "bob@example.org  oidc  none" in shell(f"people list {db}")
@@ -101,10 +98,7 @@ def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(sql
     ("words", "said"),
     [
         ("people add ' '", "needs a name"),
-        (
-            "people remove eve@example.org",
-            "no person was added with the address eve@example.org",
-        ),
+        ("people remove eve@example.org", "no person was added with the address eve@example.org"),
         ("people add ann@example.org --role boss", "reviewer"),
         ("versions retire 'rag v9'", "rag v9"),
         ("db events --since yesterday", "--since"),

@@ -49,9 +49,7 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case, typed):
     assert shown.out.startswith(f"Label {more} answers")
     assert "flagged, judged bad" in shown.out
     assert f" --plan rate --n {more} --db " in shown.err
-    made = typed(
-        f"queue create rate --plan rate --n {more} --assign cli:me --json",
-    )
+    made = typed(f"queue create rate --plan rate --n {more} --assign cli:me --json")
     assert made["items"] == more
     stored = typed("queue list rate --json")["queue"]["plan"]
     assert [stratum["answers"] for stratum in stored["strata"]] == [40, 160]
@@ -63,9 +61,7 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case, typed):
         [],
         True,
     )
-    typed(
-        "queue create graded --assign Mara --plan rate --n 9 --grades label,quality --json",
-    )
+    typed("queue create graded --assign Mara --plan rate --n 9 --grades label,quality --json")
     assert typed("queue list graded --json")["queue"]["grades"] == ["label", "quality"]
 
 
@@ -109,8 +105,7 @@ def test_what_does_not_fit_is_refused(case, typed):
     worst = "queue create q --plan rate --n 3 --preset worst"
     assert "--preset worst" in typed(worst, code=2)
     assert "random order" in typed(
-        "queue create q --assign Mara --plan rate --n 3 --order oldest",
-        code=2,
+        "queue create q --assign Mara --plan rate --n 3 --order oldest", code=2
     )
 
 

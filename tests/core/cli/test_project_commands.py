@@ -238,12 +238,7 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder, shell):
     shell("queue create other --needed 1")
     with closing(open_store(None)) as store, store.reading() as connection:
         queue = queue_named(connection, "legal")
-        assert (
-            queue.reviews_needed,
-            queue.sort,
-            queue.blind_judge,
-            queue.max_items,
-        ) == (
+        assert (queue.reviews_needed, queue.sort, queue.blind_judge, queue.max_items) == (
             2,
             "random",
             True,

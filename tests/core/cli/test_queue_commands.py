@@ -68,10 +68,7 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case, typed, tmp_
 
 def test_the_json_of_a_queue_has_its_columns(case, typed):
     case.flagged(0.1)
-    typed(
-        "lead",
-        "queue create q --where query_type=QA --order oldest --needed 2",
-    )
+    typed("lead", "queue create q --where query_type=QA --order oldest --needed 2")
     shown = typed("lead", "queue list q --json")["queue"]
     assert list(shown) == [column.name for column in QUEUE.c]
     assert (shown["sort"], shown["reviews_needed"], shown["filter"]["query_types"]) == (
@@ -89,11 +86,7 @@ def test_a_blind_queue_must_name_its_people(case, typed):
     command = f"judgeboard {line} --db {address(case.store)} --assign cli:lead"
     assert f"`{command}`" in typed("lead", line, code=2)
     named = f"{line} --assign cli:lead,cli:ann,Newcomer --json"
-    assert typed("lead", named)["assigned_to"] == [
-        "cli:lead",
-        "cli:ann",
-        "Newcomer",
-    ]
+    assert typed("lead", named)["assigned_to"] == ["cli:lead", "cli:ann", "Newcomer"]
 
 
 def test_a_queue_is_given_to_names(case, typed):
@@ -131,10 +124,7 @@ def test_a_queue_is_given_to_names(case, typed):
         ("--assign ,", "--assign"),
         ("--sampling-rate 1", "--sampling-rate"),
         ("--order worst", "--order"),
-        (
-            "--lease-seconds 5",
-            "'--lease-seconds': must be a number from 10 to 86400, not '5'",
-        ),
+        ("--lease-seconds 5", "'--lease-seconds': must be a number from 10 to 86400, not '5'"),
     ],
 )
 def test_a_queue_that_cannot_be_made_says_why(words, message, typed):

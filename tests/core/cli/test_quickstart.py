@@ -121,10 +121,7 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that
         )
         # No answer was judged.
         assert json.loads(shell(f"{command} --model gpt-4o-mini"))["warnings"] == []
-        for several in (
-            "--model gpt-4o-mini --repeats 2",
-            "--jury gpt-4o-mini,qwen3",
-        ):
+        for several in ("--model gpt-4o-mini --repeats 2", "--jury gpt-4o-mini,qwen3"):
             (several_warning,) = json.loads(shell(f"{command} {several}"))["warnings"]
             assert several_warning.startswith(sentence)
         assert json.loads(shell(f"{command} --model qwen3 --where source=log"))["warnings"] == []

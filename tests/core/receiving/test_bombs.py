@@ -150,13 +150,12 @@ def test_a_text_with_too_much_json_stays_a_text(monkeypatch):
     assert parsed(bomb) == bomb
 
 
-def test_a_large_request_is_stored_in_batches_and_its_reply_names_every_row(store):
+def test_a_large_request_is_stored_in_batches_and_its_reply_names_every_row(store, http):
     sent = [answer(number) for number in range(1_200)]
     sent[1_100] = answer(3, answer="Another answer.")  # the id is stored with other content by then
     sent[1_150] = {"query": "no answer"}
-    with receiving(store) as http:
-        reply = http.post("/api/responses", json=sent).json()
-        again = http.post("/api/responses", json=sent[:1_100]).json()
+    reply = http.post("/api/responses", json=sent).json()
+    again = http.post("/api/responses", json=sent[:1_100]).json()
     assert (reply["stored"], reply["rejected"]) == (1_198, 2)
     assert {each["row"] for each in reply["problems"]} == {1_101, 1_151}
     assert (again["stored"], again["unchanged"]) == (0, 1_100)
@@ -193,24 +192,25 @@ def large_request():
     )
 
 
-def test_a_small_request_does_not_wait_for_large_ones(sqlite_store, held):
+def test_a_small_request_does_not_wait_for_large_ones(sqlite_store, http, held):
     async def send(app):
         local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
-        async with httpx.AsyncClient(transport=local, base_url="http://localhost") as http:
+        async with httpx.AsyncClient(transport=local, base_url="http://localhost") as client:
             large = [
-                asyncio.create_task(http.post("/v1/traces", content=large_request(), headers=JSON))
+                asyncio.create_task(
+                    client.post("/v1/traces", content=large_request(), headers=JSON)
+                )
                 for _ in range(3)
             ]
             await asyncio.to_thread(held.began.wait)
-            small = await http.post("/api/responses", json=answer(1))
+            small = await client.post("/api/responses", json=answer(1))
             held.may_end.set()
             return [small.status_code, *(each.status_code for each in await asyncio.gather(*large))]
 
-    with receiving(sqlite_store) as http:
-        assert asyncio.run(send(http.app)) == [200] * 4
+    assert asyncio.run(send(http.app)) == [200] * 4
 
 
-def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store, held):
+def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store, http, held):
     body = large_request()
     headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
     scope = {
@@ -245,8 +245,7 @@ def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store, held):
         )  # it does not wait for the end of the work
         held.may_end.set()
 
-    with receiving(sqlite_store) as http:
-        asyncio.run(send(http.app))
+    asyncio.run(send(http.app))
     assert statuses == [400]
     assert row_count(sqlite_store, SPAN) == 0
 

@@ -14,14 +14,16 @@ import grpc
 import pytest
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
+from grpc import StatusCode
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import SpanContext, SpanKind, StatusCode, TraceFlags
+from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 from opentelemetry.trace import Status as SpanStatus
+from opentelemetry.trace import StatusCode as SpanCode
 from sqlalchemy import select
 
 from forked_commands import ReadCommand
@@ -36,7 +38,7 @@ from judging_log import until
 from sent_messages import BODY, SERVICE, export, listening
 from sent_traces import gathered, log_request, receiving, request, send_spans, trace
 from served import free_port
-from stored_rows import values_of
+from stored_rows import read, values_of
 
 
 def bearer(token):
@@ -76,7 +78,7 @@ def readable_spans(body):
                         for each in span.events
                     ],
                     kind=SpanKind(max(0, span.kind - 1)),
-                    status=SpanStatus(StatusCode(span.status.code)),
+                    status=SpanStatus(SpanCode(span.status.code)),
                     start_time=span.start_time_unix_nano,
                     end_time=span.end_time_unix_nano,
                     instrumentation_scope=InstrumentationScope(
@@ -87,18 +89,9 @@ def readable_spans(body):
 
 def stored(store):
     """The answers and the ids of the spans."""
-    columns = RESPONSE.c
-    answers = select(
-        columns.external_id,
-        columns.source,
-        columns.query,
-        columns.answer,
-        columns.passages,
-        columns.generator_model,
-        columns.messages,
-        columns.asked_at,
-        columns.extra,
-    )
+    names = "external_id", "source", "query", "answer", "passages"
+    more = "generator_model", "messages", "asked_at", "extra"
+    answers = select(*(RESPONSE.c[name] for name in (*names, *more)))
     spans = select(TRACE.c.external_id, SPAN.c.kind, SPAN.c.external_id).join_from(SPAN, TRACE)
     with store.reading() as connection:
         return tuple(
@@ -136,13 +129,11 @@ def test_the_exporter_of_opentelemetry_brings_the_answers_that_come_over_http(
 def test_log_records_are_stored_with_their_trace(sqlite_store):
     logs = "opentelemetry.proto.collector.logs.v1.LogsService"
     with listening(sqlite_store) as address:
-        assert (
-            export(address, log_request(trace(1)[0], "text"), service=logs)[0] is grpc.StatusCode.OK
-        )
+        assert export(address, log_request(trace(1)[0], "text"), service=logs)[0] is StatusCode.OK
         metrics = export(
             address, b"", service="opentelemetry.proto.collector.metrics.v1.MetricsService"
         )
-    assert metrics[0] is grpc.StatusCode.UNIMPLEMENTED
+    assert metrics[0] is StatusCode.UNIMPLEMENTED
     assert [kind for _, kind, _ in stored(sqlite_store)[1]] == ["log"]
 
 
@@ -150,19 +141,18 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store):
     token = create_key(store, "shop", source="shop", by="test")
     reader = create_key(store, "reader", scopes=["read"], by="test")
     password = base64.b64encode(f"shop:{token}".encode()).decode()
-    ok, denied = grpc.StatusCode.OK, grpc.StatusCode.PERMISSION_DENIED
+    ok = StatusCode.OK
     cases = [
         (bearer(token), ok, ""),
         ([("authorization", f"Basic {password}")], ok, ""),
         ([("x-api-key", token)], ok, ""),
-        (bearer("jb_wrong"), grpc.StatusCode.UNAUTHENTICATED, "the key is not known"),
-        (bearer(reader), denied, "the key 'reader' lacks the scope 'ingest'"),
+        (bearer("jb_wrong"), StatusCode.UNAUTHENTICATED, "the key is not known"),
+        (bearer(reader), StatusCode.PERMISSION_DENIED, "the key 'reader' lacks the scope 'ingest'"),
     ]
     with listening(store) as address:
         for headers, *expected in cases:
             assert list(export(address, headers=headers)[:2]) == expected
-    with store.reading() as connection:
-        events = latest_events(connection, EventFilter(kind="refused"), limit=9)
+    events = read(store, latest_events, EventFilter(kind="refused"), limit=9)
     assert {(event.actor, event.details["status"]) for event in events} == {
         ("key:unknown", 401),
         ("key:reader", 403),
@@ -171,13 +161,13 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store):
 
 def test_without_any_key_only_programs_on_this_machine_may_send(sqlite_store):
     with listening(sqlite_store) as address:
-        assert export(address)[0] is grpc.StatusCode.OK
+        assert export(address)[0] is StatusCode.OK
         code, text, _ = export(
             address, headers=[("x-forwarded-for", "203.0.113.9")]
         )  # a proxy on this machine
-        assert (code, "create one with" in text) == (grpc.StatusCode.UNAUTHENTICATED, True)
+        assert (code, "create one with" in text) == (StatusCode.UNAUTHENTICATED, True)
     with listening(sqlite_store, keys_needed=lambda: True) as address:
-        assert export(address)[0] is grpc.StatusCode.UNAUTHENTICATED
+        assert export(address)[0] is StatusCode.UNAUTHENTICATED
     names = {
         "ipv4:127.0.0.1:50342": "127.0.0.1",
         "ipv6:%5B::1%5D:50342": "::1",
@@ -189,7 +179,7 @@ def test_without_any_key_only_programs_on_this_machine_may_send(sqlite_store):
 
 def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(sqlite_store, caplog):
     token = create_key(sqlite_store, "small", max_body_mb=0.25, by="test")
-    broken, large = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED
+    broken, large = StatusCode.INVALID_ARGUMENT, StatusCode.RESOURCE_EXHAUSTED
     large_text = b"\x0a\x80\x80\x80\x08" + bytes(2**24)
     with listening(sqlite_store) as address:
         for body, compressed, expected, words in (
@@ -201,9 +191,9 @@ def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(sqlite_store
             code, text, trailers = export(address, body, bearer(token), compressed=compressed)
             assert (code, words in text) == (expected, True), text
             assert "grpc-status-details-bin" not in trailers
-        assert export(address, b"", bearer(token))[0] is grpc.StatusCode.OK
+        assert export(address, b"", bearer(token))[0] is StatusCode.OK
         code, text, _ = export(address, bytes(2**26 + 1), bearer(token))
-        assert (code, "larger than max" in text) == (grpc.StatusCode.RESOURCE_EXHAUSTED, True)
+        assert (code, "larger than max" in text) == (large, True)
     assert stored(sqlite_store) == ([], [])
     assert not caplog.records
 
@@ -212,13 +202,13 @@ def test_a_busy_receiver_tells_when_to_try_again(sqlite_store, monkeypatch):
     slow = create_key(sqlite_store, "slow", requests_per_second=0.001, by="test")
     fast = create_key(sqlite_store, "fast", by="test")
     with listening(sqlite_store) as address:
-        assert export(address, headers=bearer(slow))[0] is grpc.StatusCode.OK
+        assert export(address, headers=bearer(slow))[0] is StatusCode.OK
         replies = [export(address, headers=bearer(slow))]
     monkeypatch.setattr(receiver, "MOST_IN_MEMORY", len(BODY) - 1)
     with listening(sqlite_store) as address:
         replies.append(export(address, headers=bearer(fast)))
     for code, text, trailers in replies:
-        assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert code is StatusCode.RESOURCE_EXHAUSTED
         status = Status.FromString(trailers["grpc-status-details-bin"])
         retry = RetryInfo()
         assert status.details[0].Unpack(retry)
@@ -282,8 +272,8 @@ def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(store, end
     for each in senders:
         each.join()
     assert codes <= {
-        grpc.StatusCode.UNAVAILABLE,
-        grpc.StatusCode.CANCELLED,
+        StatusCode.UNAVAILABLE,
+        StatusCode.CANCELLED,
     }  # exporters send these again
     assert acknowledged <= set(values_of(store, SPAN.c.external_id))
 

@@ -13,7 +13,7 @@ from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judgeboard.store.traces import NewSpan
 from judgeboard.traces import otlp
 from mutated_requests import mutations
-from sent_traces import gathered, receiving
+from sent_traces import gathered
 
 COUNT = int(os.environ.get("MUTATIONS", "200"))
 
@@ -31,25 +31,24 @@ def records_in(request):
     return {(each.trace_id, each.kind, each.span_id) for each in new}
 
 
-def test_a_broken_request_is_refused_or_stored_whole(shared, sqlite_store, caplog):
+def test_a_broken_request_is_refused_or_stored_whole(shared, sqlite_store, http, caplog):
     statuses = Counter()
     acknowledged = set()
     answers = 0
-    with receiving(sqlite_store) as http:
-        for request in mutations(shared / "captures", COUNT):
-            reply = http.post(request.path, content=request.content, headers=request.headers)
-            statuses[reply.status_code] += 1
-            assert reply.status_code in {200, 400, 413, 415}, (
-                request.path,
-                request.headers,
-                reply.text,
-            )
-            if reply.status_code != 200:
-                continue
-            if request.path == "/api/responses":
-                answers += reply.json()["stored"]
-            elif request.path not in {"/api/feedback", "/api/judgments"}:
-                acknowledged |= records_in(request)
+    for request in mutations(shared / "captures", COUNT):
+        reply = http.post(request.path, content=request.content, headers=request.headers)
+        statuses[reply.status_code] += 1
+        assert reply.status_code in {200, 400, 413, 415}, (
+            request.path,
+            request.headers,
+            reply.text,
+        )
+        if reply.status_code != 200:
+            continue
+        if request.path == "/api/responses":
+            answers += reply.json()["stored"]
+        elif request.path not in {"/api/feedback", "/api/judgments"}:
+            acknowledged |= records_in(request)
     with sqlite_store.reading() as connection:
         rows = connection.execute(
             select(TRACE.c.external_id, SPAN.c.kind, SPAN.c.external_id).join_from(SPAN, TRACE)

@@ -19,6 +19,9 @@ from judgeboard.store.export import export_tables
 from judgeboard.store.tables import FLAG, REVIEW
 from queue_case import queue_case
 from sent_traces import Sent, gathered, receiving, send_spans, trace
+from stored_rows import read
+
+UNSURE = {"flag": 1, "decision": "unsure"}
 
 
 def bearer(store, *scopes, **options):
@@ -28,77 +31,81 @@ def bearer(store, *scopes, **options):
     }
 
 
+def send_review(http, body, headers=None):
+    return http.post("/api/reviews", json=body, headers=headers)
+
+
+def flagged_case(store, *scores):
+    """Answers with these scores; return the case, and the ids of their flags."""
+    case = queue_case(store)
+    case.flagged(*scores)
+    return case, [row["id"] for row in case.rows(FLAG)]
+
+
 def exported(store, name):
     file = io.BytesIO()
     export_tables(store, {name: file})
     return [json.loads(line) for line in file.getvalue().splitlines()]
 
 
-def test_an_answer_is_read_with_the_records_of_the_export(store):
-    case = queue_case(store)
-    (first, _) = case.flagged(0.1, 0.2)
-    case.decide(case.rows(FLAG)[0]["id"], case.mara)
-    with receiving(store) as http:
-        send_spans(http, trace(7))
-        gathered(store)
-        answer = exported(store, "responses")[0]
-        read = http.get(f"/api/responses/{answer['external_id']}").json()
-        traced = http.get(f"/api/responses/{Sent(7).trace_id}").json()
-        assert http.get(f"/api/responses/{first}").status_code == 404  # not the number of a row
-        assert http.get("/api/responses/a0", params={"sorce": "log"}).status_code == 400
-        http.post("/api/responses", json={"id": answer["external_id"], "query": "q", "answer": "a"})
-        both = http.get(f"/api/responses/{answer['external_id']}")
-        one = http.get(f"/api/responses/{answer['external_id']}", params={"source": "log"})
+def test_an_answer_is_read_with_the_records_of_the_export(store, http):
+    case, (flag, _) = flagged_case(store, 0.1, 0.2)
+    case.decide(flag, case.mara)
+    send_spans(http, trace(7))
+    gathered(store)
+    answer = exported(store, "responses")[0]
+
+    def get(name, **parameters):
+        return http.get(f"/api/responses/{name}", params=parameters)
+
+    read = get("a0").json()
+    assert get(Sent(7).trace_id).json()["response"]["query"] == "question 7"
+    assert get(1).status_code == 404  # not the number of a row
+    assert get("a0", sorce="log").status_code == 400
+    http.post("/api/responses", json={"id": "a0", "query": "q", "answer": "a"})
+    both = get("a0")
     assert read["response"] == answer
     assert [each | {"judgment": None} for each in read["judgments"]] == [
         each | {"judgment": None} for each in exported(store, "judgments")[:1]
     ]
     assert read["flags"] == exported(store, "flags")[:1]
     assert read["reviews"] == exported(store, "reviews")
-    assert traced["response"]["query"] == "question 7"
     assert (both.status_code, "default, log" in both.text) == (400, True)
-    assert one.json() == read
+    assert get("a0", source="log").json() == read
 
 
-def test_flags_are_read_in_pages(store):
-    case = queue_case(store)
-    case.flagged(0.1, 0.2, 0.3, 0.4)
-    case.decide(case.rows(FLAG)[1]["id"], case.mara)
+def test_flags_are_read_in_pages(store, http):
+    case, ids = flagged_case(store, 0.1, 0.2, 0.3, 0.4)
+    case.decide(ids[1], case.mara)
     flags = exported(store, "flags")
-    with receiving(store) as http:
 
-        def read(**parameters):
-            return http.get("/api/flags", params=parameters).json()
+    def read(**parameters):
+        return http.get("/api/flags", params=parameters).json()
 
-        first = read(limit=2)
-        second = read(limit=2, after=first["next"])
-        assert first["flags"] + second["flags"] == [flags[0], *flags[2:]]
-        assert second["next"] is None
-        assert read(state="confirmed", rule="low_groundedness")["flags"] == [flags[1]]
-        assert read(rule="judge_failed") == read(source="other") == {"flags": [], "next": None}
-        for wrong in (
-            {"state": "confirm"},
-            {"limit": 0},
-            {"limit": 1001},
-            {"after": "x"},
-            {"stat": "open"},
-        ):
-            assert http.get("/api/flags", params=wrong).status_code == 400
+    first = read(limit=2)
+    second = read(limit=2, after=first["next"])
+    assert first["flags"] + second["flags"] == [flags[0], *flags[2:]]
+    assert second["next"] is None
+    assert read(state="confirmed", rule="low_groundedness")["flags"] == [flags[1]]
+    assert read(rule="judge_failed") == read(source="other") == {"flags": [], "next": None}
+    for wrong in (
+        {"state": "confirm"},
+        {"limit": 0},
+        {"limit": 1001},
+        {"after": "x"},
+        {"stat": "open"},
+    ):
+        assert http.get("/api/flags", params=wrong).status_code == 400
 
 
 def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store):
-    case = queue_case(sqlite_store)
-    case.flagged(0.1)
-    flag = case.rows(FLAG)[0]["id"]
-    review = {"reviewer": "Mara", "flag": flag, "decision": "confirm"}
+    _, [flag] = flagged_case(sqlite_store, 0.1)
+    sent = {"reviewer": "Mara", "flag": flag, "decision": "confirm"}
     calls = {
-        "read": (
-            "GET",
-            f"/api/responses/{exported(sqlite_store, 'responses')[0]['external_id']}",
-            None,
-        )
+        "read": ("GET", "/api/responses/a0", None),
+        "flags": ("GET", "/api/flags", None),
+        "review": ("POST", "/api/reviews", sent),
     }
-    calls |= {"flags": ("GET", "/api/flags", None), "review": ("POST", "/api/reviews", review)}
     allowed = {"ingest": set(), "read": {"read", "flags"}, "review": {"review"}}
     keys = {scope: bearer(sqlite_store, scope) for scope in allowed}
     other = bearer(sqlite_store, "read", "review", source="shop")
@@ -111,14 +118,12 @@ def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store):
         assert http.get(calls["read"][1], headers=other).status_code == 404
         assert http.get("/api/flags", headers=other).json()["flags"] == []
         assert http.get("/api/flags?source=log", headers=other).status_code == 403
-        assert http.post("/api/reviews", json=review, headers=other).status_code == 404
+        assert send_review(http, sent, other).status_code == 404
 
 
 @on_sqlite
-def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store):
-    case = queue_case(store)
-    case.flagged(0.1)
-    flag = case.rows(FLAG)[0]["id"]
+def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store, http):
+    case, [flag] = flagged_case(store, 0.1)
     for name in ("Ann", "Bob"):
         ensure_reviewer(store, "page", name)
     headers = bearer(store, "review")
@@ -130,58 +135,36 @@ def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store):
         "note": "made up",
         "request_key": "1",
     }
-    with receiving(store) as http:
-        replies = [http.post("/api/reviews", json=sent, headers=headers).json() for _ in range(2)]
-        assert (
-            replies[0]
-            == replies[1]
-            == {"review": case.rows(REVIEW)[0]["id"], "flags_stay_open": None}
-        )
-        decided = http.post(
-            "/api/reviews", json=sent | {"reviewer": "Bob", "request_key": "2"}, headers=headers
-        )
-        graded = http.post(
-            "/api/reviews",
-            json={"reviewer": "Bob", "response": "a0", "groundedness": 1.0},
-            headers=headers,
-        )
+    replies = [send_review(http, sent, headers).json() for _ in range(2)]
+    decided = send_review(http, sent | {"reviewer": "Bob", "request_key": "2"}, headers)
+    grade = {"reviewer": "Bob", "response": "a0", "groundedness": 1.0}
+    graded = send_review(http, grade, headers)
     review, note, grade = case.rows(REVIEW)
+    assert replies == [{"review": review["id"], "flags_stay_open": None}] * 2
     assert (review["decision"], review["quality"], review["note"]) == ("confirm", 2, "made up")
     assert case.rows(FLAG)[0]["state"] == "confirmed"
-    assert (decided.status_code, note["decision"], note["quality"], note["note"]) == (
-        409,
-        None,
-        None,
-        "made up",
-    )
+    assert decided.status_code == 409
+    assert (note["decision"], note["quality"], note["note"]) == (None, None, "made up")
     assert {"Ann", "a0:"} <= {*decided.json()["message"].replace(",", "").split()}
     assert graded.json() == {"review": grade["id"]}
-    with store.reading() as connection:
-        events = latest_events(connection, EventFilter(kind="send_review"), limit=9)
+    events = read(store, latest_events, EventFilter(kind="send_review"), limit=9)
     assert {event.actor for event in events} == {"key:review"}
 
 
 def test_of_people_who_decide_at_once_only_the_accepted_one_is_counted(store):
-    case = queue_case(store)
-    case.flagged(0.1, 0.2, 0.3)
+    case, flags = flagged_case(store, 0.1, 0.2, 0.3)
     people = [ensure_reviewer(store, "page", f"r{number}").name for number in range(5)]
     headers = bearer(store, "review")
     with receiving(store) as http, ThreadPoolExecutor(len(people)) as pool:
 
         def send(flag, number):
-            decision, label = (
-                ("confirm", "hallucinated") if number == 0 else ("dismiss", "grounded")
-            )
-            review = {
-                "reviewer": people[number],
-                "flag": flag,
-                "decision": decision,
-                "label": label,
-                "note": "Why",
-            }
-            return http.post("/api/reviews", json=review, headers=headers).status_code
+            grade = {"decision": "dismiss", "label": "grounded"}
+            if number == 0:
+                grade = {"decision": "confirm", "label": "hallucinated"}
+            about = {"reviewer": people[number], "flag": flag, "note": "Why"}
+            return send_review(http, about | grade, headers).status_code
 
-        for flag in (row["id"] for row in case.rows(FLAG)):
+        for flag in flags:
             statuses = list(pool.map(partial(send, flag), range(len(people))))
             assert sorted(statuses) == [200, 409, 409, 409, 409]
     reviews = case.rows(REVIEW)
@@ -194,9 +177,8 @@ def test_of_people_who_decide_at_once_only_the_accepted_one_is_counted(store):
 
 
 @on_sqlite
-def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store):
-    case = queue_case(store)
-    case.flagged(0.1, 0.2)
+def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store, http):
+    case, _ = flagged_case(store, 0.1, 0.2)
     case.queue(
         needed=2,
         blind_judge=True,
@@ -220,46 +202,31 @@ def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store):
 
     before = figures()
     headers = bearer(store, "review", source="log")
-    with receiving(store) as http:
-        replies = {
-            (token, who): http.post(
-                "/api/reviews",
-                json={
-                    "reviewer": who,
-                    "lease": token,
-                    "label": "grounded",
-                    "groundedness": 0.9,
-                    "note": "typed",
-                },
-                headers=headers,
-            )
-            for token in (f"{first}.madeup", f"{second}.madeup", f"{first}.{secret}", leased.token)
-            for who in ("Mara", "Jon", case.ada.name)
-            if (token, who) != (leased.token, "Mara")
-        }
-    assert {(reply.status_code, reply.json()["message"]) for reply in replies.values()} == {
-        (409, NO_LEASE)
-    }
+    grade = {"label": "grounded", "groundedness": 0.9, "note": "typed"}
+    replies = [
+        send_review(http, grade | {"reviewer": who, "lease": token}, headers)
+        for token in (f"{first}.madeup", f"{second}.madeup", f"{first}.{secret}", leased.token)
+        for who in ("Mara", "Jon", case.ada.name)
+        if (token, who) != (leased.token, "Mara")
+    ]
+    assert {(reply.status_code, reply.json()["message"]) for reply in replies} == {(409, NO_LEASE)}
     assert figures() == before
     assert before == ([1, 1], 2)
 
 
-def test_blind_queues_and_leases_bind_a_key_too(store):
-    case = queue_case(store)
-    case.flagged(0.1, 0.2)
-    flags = [row["id"] for row in case.rows(FLAG)]
+def test_blind_queues_and_leases_bind_a_key_too(store, http):
+    case, flags = flagged_case(store, 0.1, 0.2)
     case.queue(blind_judge=True, order="oldest", assigned=(case.mara,))
-    mara, headers = case.mara.name, bearer(store, "review")
-    with receiving(store) as http:
+    headers = bearer(store, "review")
 
-        def send(**review):
-            return http.post("/api/reviews", json={"reviewer": mara} | review, headers=headers)
+    def send(**review):
+        return send_review(http, {"reviewer": "Mara"} | review, headers)
 
-        blind = send(flag=flags[0], decision="confirm")
-        leased = case.lease(case.mara)
-        stolen = send(lease=leased.token, decision="confirm", reviewer="Jon")
-        stored = send(lease=leased.token, decision="confirm")
-        again = send(lease=leased.token, decision="dismiss")
+    blind = send(flag=flags[0], decision="confirm")
+    leased = case.lease(case.mara)
+    stolen = send(lease=leased.token, decision="confirm", reviewer="Jon")
+    stored = send(lease=leased.token, decision="confirm")
+    again = send(lease=leased.token, decision="dismiss")
     assert (blind.status_code, "blind" in blind.text) == (409, True)
     assert stolen.status_code == again.status_code == 409
     assert (stored.status_code, stored.json()["state"]) == (200, "agreed")
@@ -281,80 +248,53 @@ def test_blind_queues_and_leases_bind_a_key_too(store):
         ([], "review"),
     ],
 )
-def test_a_review_that_cannot_be_used_is_refused_with_its_field(sqlite_store, review, field):
-    with receiving(sqlite_store) as http:
-        reply = http.post("/api/reviews", json=review)
+def test_a_review_that_cannot_be_used_is_refused_with_its_field(sqlite_store, http, review, field):
+    reply = send_review(http, review)
     assert (reply.status_code, field in reply.text) == (400, True), reply.text
 
 
-def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store):
-    case = queue_case(sqlite_store)
-    case.flagged(0.1)
-    for name, role in (
-        ("viewer@example.org", Role.VIEWER),
-        ("reviewer@example.org", Role.REVIEWER),
-    ):
-        add_person(sqlite_store, name, role, "test")
-    with receiving(sqlite_store) as http:
-        statuses = {
-            name: http.post(
-                "/api/reviews", json={"reviewer": name, "flag": 1, "decision": "unsure"}
-            ).status_code
-            for name in (
-                "stranger@example.org",
-                "Nobody",
-                "viewer@example.org",
-                "reviewer@example.org",
-            )
-        }
-    assert list(statuses.values()) == [400, 400, 403, 200]
+def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store, http):
+    flagged_case(sqlite_store, 0.1)
+    for role in (Role.VIEWER, Role.REVIEWER):
+        add_person(sqlite_store, f"{role}@example.org", role, "test")
+    statuses = [
+        send_review(http, UNSURE | {"reviewer": name}).status_code
+        for name in ("stranger@example.org", "Nobody", "viewer@example.org", "reviewer@example.org")
+    ]
+    assert statuses == [400, 400, 403, 200]
 
 
 @on_sqlite
-def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(store):
-    case = queue_case(store)
-    case.flagged(0.1)
+def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(store, http):
+    flagged_case(store, 0.1)
     ensure_reviewer(store, "cli", "cli:root")
     ensure_reviewer(store, "page", "Gone")
     remove_person(store, "Gone", "cli:root")
     headers = bearer(store, "review")
-    with receiving(store) as http:
 
-        def send(name):
-            reply = http.post(
-                "/api/reviews",
-                json={"reviewer": name, "flag": 1, "decision": "unsure"},
-                headers=headers,
-            )
-            return reply.status_code, reply.text
+    def send(name):
+        reply = send_review(http, UNSURE | {"reviewer": name}, headers)
+        return reply.status_code, reply.text
 
-        entered = [send(name) for name in ("Nobody", "cli:root", "eve@example.org", "Gone", "mara")]
-        add_person(store, "ann@example.org", Role.REVIEWER, "cli:root")
-        signed_in = [
-            send(name)
-            for name in ("Nobody", "Mara", "cli:root", "eve@example.org", "ANN@example.org")
-        ]
+    entered = [send(name) for name in ("Nobody", "cli:root", "eve@example.org", "Gone", "mara")]
+    add_person(store, "ann@example.org", Role.REVIEWER, "cli:root")
+    signed_in = [
+        send(name) for name in ("Nobody", "Mara", "cli:root", "eve@example.org", "ANN@example.org")
+    ]
     assert [status for status, _ in entered] == [400, 400, 400, 403, 200]
     assert [status for status, _ in signed_in] == [400, 400, 400, 400, 200]
-    refusals = [message for status, message in entered + signed_in if status == 400]
-    assert all("judgeboard people add" in message for message in refusals)
-    assert not [
-        message
-        for message in refusals
-        if any(name in message for name in ("Jon", "Ada", "ann@example.org"))
-    ]
-    with store.reading() as connection:
-        assert not {"Nobody", "eve@example.org"} & {
-            line.person.name for line in list_people(connection)
-        }
+    for message in (message for status, message in entered + signed_in if status == 400):
+        assert "judgeboard people add" in message
+        assert not any(name in message for name in ("Jon", "Ada", "ann@example.org"))
+    assert not {"Nobody", "eve@example.org"} & {
+        line.person.name for line in read(store, list_people)
+    }
 
 
-def test_the_first_admin_in_the_environment_means_that_people_sign_in(sqlite_store, monkeypatch):
-    case = queue_case(sqlite_store)
-    case.flagged(0.1)
+def test_the_first_admin_in_the_environment_means_that_people_sign_in(
+    sqlite_store, http, monkeypatch
+):
+    case, _ = flagged_case(sqlite_store, 0.1)
     monkeypatch.setenv("JUDGEBOARD_ADMIN", "ann@example.org")
-    with receiving(sqlite_store) as http:
-        reply = http.post(
-            "/api/reviews", json={"reviewer": "Mara", "flag": 1, "decision": "unsure"}
-        )
+    reply = send_review(http, UNSURE | {"reviewer": "Mara"})
     assert (reply.status_code, case.rows(REVIEW)) == (400, [])

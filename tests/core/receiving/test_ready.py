@@ -73,28 +73,28 @@ def test_a_server_is_not_ready_while_only_small_rows_can_be_written_and_its_prob
     assert (reply.status_code, "written" in reply.text) == (503, True)
 
 
-def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(sqlite_store, caplog):
+def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(
+    sqlite_store, http, caplog
+):
     with sqlite_store.writing() as connection:
         fault = "SELECT RAISE(ABORT, 'database or disk is full')"
         connection.exec_driver_sql(
             f"CREATE TRIGGER bad BEFORE INSERT ON response BEGIN {fault}; END"
         )
-    with receiving(sqlite_store) as http:
-        assert (
-            http.post(
-                "/api/responses", json={"id": "1", "query": "q", "answer": "a secret"}
-            ).status_code
-            == 503
-        )
+    assert (
+        http.post(
+            "/api/responses", json={"id": "1", "query": "q", "answer": "a secret"}
+        ).status_code
+        == 503
+    )
     (line,) = [record.getMessage() for record in caplog.records]
     cause = "database or disk is full (free some disk space and try again)"
     assert line == f"POST '/api/responses' failed: {cause}"
 
 
-def test_a_lost_file_is_not_made_again(sqlite_store):
+def test_a_lost_file_is_not_made_again(sqlite_store, http):
     file = Path(str(sqlite_store.engine.url.database))
-    with receiving(sqlite_store) as http:
-        assert http.get("/readyz").status_code == 200
-        file.unlink()
-        assert http.get("/readyz").status_code == 503
+    assert http.get("/readyz").status_code == 200
+    file.unlink()
+    assert http.get("/readyz").status_code == 503
     assert not file.exists()

@@ -17,8 +17,8 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, FLAG, RESPONSE
 from judgeboard.store.traces import count_waiting_feedback, take_feedback
 from query_plans import plans_of, statements_of
-from sent_traces import PROTOBUF, Sent, gathered, receiving, send_spans, trace
-from stored_rows import values_of
+from sent_traces import JSON, PROTOBUF, Sent, gathered, send_spans, trace
+from stored_rows import read, values_of, write_to
 
 ANSWER = {
     "id": "r1",
@@ -29,34 +29,45 @@ ANSWER = {
 }
 
 
-def feedback(store):
-    query = select(
-        RESPONSE.c.external_id, FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.user
-    ).where(FEEDBACK.c.response_id == RESPONSE.c.id)
+def answer(http, rows=ANSWER, **options):
+    return http.post("/api/responses", json=rows, **options)
+
+
+def rate(http, entries, **options):
+    return http.post("/api/feedback", json=entries, **options)
+
+
+def rows(store, *columns):
+    """Columns of the feedback that has an answer, with those of the answer."""
+    query = select(*columns).where(FEEDBACK.c.response_id == RESPONSE.c.id)
     with store.reading() as connection:
-        return sorted(tuple(row) for row in connection.execute(query))
+        return sorted(map(tuple, connection.execute(query)))
+
+
+def feedback(store):
+    of = FEEDBACK.c
+    return rows(store, RESPONSE.c.external_id, of.kind, of.value, of.user)
 
 
 @on_sqlite
-def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store):
-    with receiving(store) as http:
-        reply = http.post("/api/responses", json=ANSWER).json()
-        assert (reply["stored"], reply["rejected"]) == (1, 0)
-        rows = [
-            ANSWER,
-            ANSWER | {"id": "r2"},
-            {"id": "r3", "question": "no answer"},
-            ANSWER | {"answer": "Changed."},
-        ]
-        reply = http.post("/api/responses", json=rows[:3]).json()
-        assert (reply["stored"], reply["unchanged"], reply["rejected"]) == (1, 1, 1)
-        assert reply["problems"] == [{"row": 3, "field": "answer", "reason": "no answer"}]
-        changed = http.post("/api/responses", json=rows[3])
-        assert (changed.status_code, changed.json()["problems"][0]["field"]) == (400, "id")
-        assert "id: 'r1'" in changed.json()["message"]
-        assert http.post("/api/responses", json=[rows[3], rows[1]]).status_code == 200
-        for wrong in ({"id": "r3"}, [], "text", [1], None):
-            assert http.post("/api/responses", json=wrong).status_code == 400, wrong
+def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store, http):
+    reply = answer(http).json()
+    assert (reply["stored"], reply["rejected"]) == (1, 0)
+    rows = [
+        ANSWER,
+        ANSWER | {"id": "r2"},
+        {"id": "r3", "question": "no answer"},
+        ANSWER | {"answer": "Changed."},
+    ]
+    reply = answer(http, rows[:3]).json()
+    assert (reply["stored"], reply["unchanged"], reply["rejected"]) == (1, 1, 1)
+    assert reply["problems"] == [{"row": 3, "field": "answer", "reason": "no answer"}]
+    changed = answer(http, rows[3])
+    assert (changed.status_code, changed.json()["problems"][0]["field"]) == (400, "id")
+    assert "id: 'r1'" in changed.json()["message"]
+    assert answer(http, [rows[3], rows[1]]).status_code == 200
+    for wrong in ({"id": "r3"}, [], "text", [1], None):
+        assert answer(http, wrong).status_code == 400, wrong
     with store.reading() as connection:
         columns = RESPONSE.c
         stored = connection.execute(
@@ -67,144 +78,102 @@ def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store):
         ]
 
 
-def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_fields(store):
+def test_an_answer_is_of_the_source_that_it_names_and_the_reply_names_its_other_fields(store, http):
     rows = [
         ANSWER | {"source": "shop", "lang": "de", "prompt": "Say who"},
         ANSWER | {"id": "r2", "lang": None},
     ]
-    with receiving(store) as http:
-        reply = http.post("/api/responses", json=rows).json()
-        assert (reply["stored"], reply["rejected"]) == (2, 0)
-        others = reply["other_fields"]
-        assert set(others) == {"lang", "prompt"}
-        assert others["prompt"].endswith("'question'")
-        assert http.post("/api/responses", json=ANSWER | {"id": "r3"}).json()["other_fields"] == {}
-        stored = http.get("/api/responses/r1").json()["response"]
+    reply = answer(http, rows).json()
+    assert (reply["stored"], reply["rejected"]) == (2, 0)
+    others = reply["other_fields"]
+    assert set(others) == {"lang", "prompt"}
+    assert others["prompt"].endswith("'question'")
+    assert answer(http, ANSWER | {"id": "r3"}).json()["other_fields"] == {}
+    stored = http.get("/api/responses/r1").json()["response"]
     assert (stored["source"], stored["metadata"]) == ("shop", {"lang": "de", "prompt": "Say who"})
 
 
-def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store):
+def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store, http):
     headers = {"x-api-key": create_key(sqlite_store, "k", source="shop", by="test")}
-    with receiving(sqlite_store) as http:
-        assert http.post("/api/responses", json=ANSWER, headers=headers).status_code == 200
-        for name in ("id", "external_id"):
-            other = {name: "r9", "source": "other", "query": "q", "answer": "a"}
-            reply = http.post("/api/responses", json=other, headers=headers)
-            assert (reply.status_code, "'shop', not 'other'" in reply.text) == (403, True)
+    assert answer(http, ANSWER, headers=headers).status_code == 200
+    for name in ("id", "external_id"):
+        reply = answer(http, ANSWER | {name: "r9", "source": "other"}, headers=headers)
+        assert (reply.status_code, "'shop', not 'other'" in reply.text) == (403, True)
     assert values_of(sqlite_store, RESPONSE.c.source) == ["shop"]
 
 
 @on_sqlite
-def test_feedback_is_for_the_source_that_it_names(store):
+def test_feedback_is_for_the_source_that_it_names(store, http):
     shop = {"x-api-key": create_key(store, "shop", source="shop", by="test")}
     anyone = {"x-api-key": create_key(store, "any", by="test")}
     entry = {"response_id": "r1", "source": "shop", "thumbs": "down"}
-    with receiving(store) as http:
-        http.post("/api/responses", json=ANSWER | {"source": "other"}, headers=anyone)
-        assert http.post("/api/feedback", json=entry, headers=anyone).json() == {
-            "attached": 0,
-            "waiting": 1,
-        }
-        http.post("/api/responses", json=ANSWER, headers=shop)
-        assert (
-            http.post("/api/feedback", json=entry | {"source": "other"}, headers=shop).status_code
-            == 403
-        )
-        assert (
-            http.post(
-                "/api/feedback", json=entry | {"source": ["shop"]}, headers=anyone
-            ).status_code
-            == 400
-        )
-        assert http.post("/api/feedback", content=b"{}", headers=shop | PROTOBUF).status_code == 415
-    query = select(RESPONSE.c.source, FEEDBACK.c.value).join(
-        FEEDBACK, FEEDBACK.c.response_id == RESPONSE.c.id
-    )
-    with store.reading() as connection:
-        assert [tuple(row) for row in connection.execute(query)] == [("shop", 0.0)]
+    answer(http, ANSWER | {"source": "other"}, headers=anyone)
+    assert rate(http, entry, headers=anyone).json() == {"attached": 0, "waiting": 1}
+    answer(http, ANSWER, headers=shop)
+    assert rate(http, entry | {"source": "other"}, headers=shop).status_code == 403
+    assert rate(http, entry | {"source": ["shop"]}, headers=anyone).status_code == 400
+    assert http.post("/api/feedback", content=b"{}", headers=shop | PROTOBUF).status_code == 415
+    assert rows(store, RESPONSE.c.source, FEEDBACK.c.value) == [("shop", 0.0)]
 
 
 @on_sqlite
-def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store):
+def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store, http):
     root = Sent(1)
-    with receiving(store) as http:
-        entries = [
-            {"trace_id": root.trace_id, "thumbs": "down", "user": "ann"},
-            {"span_id": root.span_id, "stars": 2, "user": "ben"},
-            {"response_id": "r1", "kind": "thumbs", "value": 1, "user": "cleo"},
-        ]
-        assert http.post("/api/feedback", json=entries).json() == {"attached": 0, "waiting": 3}
-        send_spans(http, trace(1))
-        http.post("/api/responses", json=ANSWER)
-        gathered(store)
-        expected = [
-            (root.trace_id, "stars", 2.0, "ben"),
-            (root.trace_id, "thumbs", 0.0, "ann"),
-            ("r1", "thumbs", 1.0, "cleo"),
-        ]
-        assert feedback(store) == expected
-        assert http.post("/api/feedback", json=entries).json() == {"attached": 3, "waiting": 0}
+    entries = [
+        {"trace_id": root.trace_id, "thumbs": "down", "user": "ann"},
+        {"span_id": root.span_id, "stars": 2, "user": "ben"},
+        {"response_id": "r1", "kind": "thumbs", "value": 1, "user": "cleo"},
+    ]
+    assert rate(http, entries).json() == {"attached": 0, "waiting": 3}
+    send_spans(http, trace(1))
+    answer(http)
+    gathered(store)
+    expected = [
+        (root.trace_id, "stars", 2.0, "ben"),
+        (root.trace_id, "thumbs", 0.0, "ann"),
+        ("r1", "thumbs", 1.0, "cleo"),
+    ]
+    assert feedback(store) == expected
+    assert rate(http, entries).json() == {"attached": 3, "waiting": 0}
     assert feedback(store) == expected  # the same feedback twice is one
-    with store.reading() as connection:
-        assert count_waiting_feedback(connection) == 0
+    assert read(store, count_waiting_feedback) == 0
 
 
-def test_of_feedback_without_a_time_what_arrives_later_is_newer(store):
-    thumb = {"response_id": "r1", "thumbs": "up"}
-    with receiving(store) as http:
-        http.post("/api/responses", json=ANSWER)
-        for each in ("up", "down", "down", "up"):
-            http.post("/api/feedback", json=thumb | {"thumbs": each})
-        http.post(
-            "/api/feedback", json=[thumb | {"thumbs": each} for each in ("down", "up", "down")]
-        )
-        http.post("/api/responses", json=ANSWER | {"feedback": {"thumbs": "up"}})
+def test_of_feedback_without_a_time_what_arrives_later_is_newer(store, http):
+    up, down = ({"response_id": "r1", "thumbs": thumbs} for thumbs in ("up", "down"))
+    answer(http)
+    for each in (up, down, down, up, [down, up, down]):
+        rate(http, each)
+    answer(http, ANSWER | {"feedback": {"thumbs": "up"}})
     assert values_of(store, FEEDBACK.c.value) == [1, 0, 1, 0, 1]
 
 
-def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten(store):
-    down = {
-        "response_id": "r1",
-        "thumbs": "down",
-        "user": "ann",
-        "at": "2026-03-01",
-    }
+def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten(store, http):
+    down = {"response_id": "r1", "thumbs": "down", "user": "ann", "at": "2026-03-01"}
     commented = down | {"comment": "This price is of last year."}
 
     def comments():
-        with store.reading() as connection:
-            return [each.comment for each in load_item(connection, 1).response.feedback]
+        return [each.comment for each in read(store, load_item, 1).response.feedback]
 
-    with receiving(store) as http:
-        http.post("/api/feedback", json=down)  # waits for its answer
-        http.post("/api/feedback", json=commented | {"user": "ben"})
-        http.post("/api/responses", json=ANSWER)
-        for each in (
-            commented,
-            commented,
-            down,
-        ):  # words that come later are added, and lose nothing
-            assert http.post("/api/feedback", json=each).json() == {"attached": 1, "waiting": 0}
-        assert comments() == [None, commented["comment"], commented["comment"]]
-        with store.reading() as connection:
-            [row] = exports()["responses"].rows(connection)
-        assert [each.get("comment") for each in row["feedback"]] == comments()
-        http.post(
-            "/api/feedback",
-            json=[down | {"user": "dan", "comment": "bad \0"}, down | {"user": "eve"}],
-        )
-        assert comments()[3:] == ["bad \ufffd", None]
-        with store.writing() as connection:
-            forget_response(connection, "r1", actor="lead")
-        http.post("/api/feedback", json=commented)
-        http.post("/api/feedback", json=commented | {"user": "cleo"})
+    rate(http, down)  # waits for its answer
+    rate(http, commented | {"user": "ben"})
+    answer(http)
+    for each in (commented, commented, down):  # words that come later are added, and lose nothing
+        assert rate(http, each).json() == {"attached": 1, "waiting": 0}
+    assert comments() == [None, commented["comment"], commented["comment"]]
+    with store.reading() as connection:
+        [row] = exports()["responses"].rows(connection)
+    assert [each.get("comment") for each in row["feedback"]] == comments()
+    rate(http, [down | {"user": "dan", "comment": "bad \0"}, down | {"user": "eve"}])
+    assert comments()[3:] == ["bad \ufffd", None]
+    write_to(store, forget_response, "r1", actor="lead")
+    rate(http, commented)
+    rate(http, commented | {"user": "cleo"})
     assert comments() == [None] * 6
 
 
-def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store):
-    with receiving(store) as http:
-        http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
-        http.post("/api/feedback", json={"response_id": "r2", "thumbs": "down"})
+def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store, http):
+    rate(http, [{"response_id": name, "thumbs": "down"} for name in ("r1", "r2")])
     with store.writing() as connection:
         store_responses(connection, [Response("log", "r1", "q", "a")])
         assert count_waiting_feedback(connection) == 1
@@ -212,32 +181,23 @@ def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store):
     assert feedback(store) == [("r1", "thumbs", 0.0, None)]
 
 
-def test_feedback_without_an_answer_is_deleted_after_a_week(store, monkeypatch):
-    with receiving(store) as http:
-        http.post(
-            "/api/feedback",
-            json=[{"span_id": "s1", "thumbs": "down"}, {"trace_id": "t1", "stars": 1}],
-        )
+def test_feedback_without_an_answer_is_deleted_after_a_week(store, http, monkeypatch):
+    rate(http, [{"span_id": "s1", "thumbs": "down"}, {"trace_id": "t1", "stars": 1}])
     day = timedelta(days=1)
     for days, since, left in ((6.9, None, 2), (7.1, timedelta(minutes=1), 0)):
         now = datetime.now(UTC) + days * day
         attach_feedback(store, now, None if since is None else now - since)
-        with store.reading() as connection:
-            assert count_waiting_feedback(connection) == left
-    with store.reading() as connection:
-        (event,) = latest_events(connection, EventFilter(kind="expire_feedback"), limit=9)
+        assert read(store, count_waiting_feedback) == left
+    (event,) = read(store, latest_events, EventFilter(kind="expire_feedback"), limit=9)
     assert event.details == {"entries": 2}
     monkeypatch.setenv("JUDGEBOARD_FEEDBACK_DAYS", "0.5")
-    with receiving(store) as http:
-        http.post("/api/feedback", json={"span_id": "s1", "thumbs": "down"})
+    rate(http, {"span_id": "s1", "thumbs": "down"})
     attach_feedback(store, datetime.now(UTC) + 0.6 * day)
-    with store.reading() as connection:
-        assert count_waiting_feedback(connection) == 0
+    assert read(store, count_waiting_feedback) == 0
 
 
-def test_a_look_at_waiting_feedback_reads_only_what_is_new(sqlite_store):
-    with receiving(sqlite_store) as http:
-        http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
+def test_a_look_at_waiting_feedback_reads_only_what_is_new(sqlite_store, http):
+    rate(http, {"response_id": "r1", "thumbs": "down"})
     now = datetime.now(UTC)
     with statements_of(sqlite_store) as old:
         attach_feedback(sqlite_store, now, since=now + timedelta(seconds=1))
@@ -257,16 +217,14 @@ def test_a_look_at_waiting_feedback_reads_only_what_is_new(sqlite_store):
     }
 
 
-def test_feedback_on_a_known_answer_raises_its_flag_at_once(store):
-    with receiving(store) as http:
-        http.post("/api/responses", json=ANSWER)
-        http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})
+def test_feedback_on_a_known_answer_raises_its_flag_at_once(store, http):
+    answer(http)
+    rate(http, {"response_id": "r1", "thumbs": "down"})
     assert values_of(store, FLAG.c.rule) == ["poor_rating"]
 
 
-def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(sqlite_store):
-    headers = {"content-type": "application/json"}
-    headers["x-api-key"] = create_key(sqlite_store, "k", scopes=["ingest", "review"], by="test")
+def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(sqlite_store, http):
+    key = create_key(sqlite_store, "k", scopes=["ingest", "review"], by="test")
     bodies = {
         "/api/responses": ("query", '{"question": %s, "answer": "a"}'),
         "/api/feedback": ("user", '{"response_id": "r", "thumbs": "up", "user": %s}'),
@@ -275,16 +233,12 @@ def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(sqlite
             '{"reviewer": "ann", "response": "r", "label": "grounded", "note": %s}',
         ),
     }
-    with receiving(sqlite_store) as http:
-        for path, (field, body) in bodies.items():
-            for text, reason in ((r'"half \ud83d"', "half"), (r'"\u0000"', "NUL")):
-                reply = http.post(path, content=body % text, headers=headers)
-                message = reply.json()["message"]
-                assert (reply.status_code, field in message, reason in message) == (
-                    400,
-                    True,
-                    True,
-                ), message
+    for path, (field, body) in bodies.items():
+        for text, reason in ((r'"half \ud83d"', "half"), (r'"\u0000"', "NUL")):
+            reply = http.post(path, content=body % text, headers=JSON | {"x-api-key": key})
+            assert reply.status_code == 400
+            assert field in reply.json()["message"]
+            assert reason in reply.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -302,10 +256,8 @@ def test_a_text_that_cannot_be_stored_is_refused_by_the_name_of_its_field(sqlite
         [],
     ],
 )
-def test_feedback_that_cannot_be_used_is_refused_whole(sqlite_store, entry):
-    with receiving(sqlite_store) as http:
-        good = {"response_id": "r", "thumbs": "up"}
-        assert http.post("/api/feedback", json=entry).status_code == 400
-        assert http.post("/api/feedback", json=[good, entry]).status_code == 400
-    with sqlite_store.reading() as connection:
-        assert count_waiting_feedback(connection) == 0
+def test_feedback_that_cannot_be_used_is_refused_whole(sqlite_store, http, entry):
+    good = {"response_id": "r", "thumbs": "up"}
+    assert rate(http, entry).status_code == 400
+    assert rate(http, [good, entry]).status_code == 400
+    assert read(sqlite_store, count_waiting_feedback) == 0

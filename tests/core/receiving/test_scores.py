@@ -18,8 +18,8 @@ from judgeboard.store.tables import (
     VERSION,
 )
 from judgeboard.store.traces import set_rules
-from sent_traces import JSON, PROTOBUF, gathered, receiving, send_spans, trace
-from stored_rows import row_count, values_of
+from sent_traces import JSON, PROTOBUF, gathered, send_spans, trace
+from stored_rows import row_count, values_of, write_to
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
 EVALUATED = (
@@ -43,58 +43,57 @@ def verdicts(store):
         return [tuple(row) for row in connection.execute(query)]
 
 
-def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_come(store, shared):
+def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_come(
+    store, http, shared
+):
     folder = shared / "captures" / "langfuse_v5"
     evaluation = (
         shared / "captures" / "genai_evaluation_event" / "001-post-v1_logs.bin"
     ).read_bytes()
-    with receiving(store) as http:
-        for _ in range(
-            2
-        ):  # the first scores come before their traces; the second time, all is known
-            for path in sorted(folder.glob("*.meta.json")):
-                meta = json.loads(path.read_text(encoding="utf-8"))
-                headers = {name.lower(): value for name, value in meta["headers"].items()}
-                headers = {
-                    name: headers[name]
-                    for name in ("content-type", "content-encoding")
-                    if name in headers
-                }
-                body = path.with_name(path.name.replace(".meta.json", ".bin")).read_bytes()
-                assert http.post(meta["path"], content=body, headers=headers).status_code == 200
-            sent = evaluation.replace(bytes.fromhex(EVALUATED), bytes.fromhex(SCORED))
-            for each in (evaluation, sent):
-                assert http.post("/v1/logs", content=each, headers=PROTOBUF).status_code == 200
-            gathered(store, after=100)
-            assert feedback(store) == [(THUMBED, "thumbs", 1.0)]
-            assert sorted(verdicts(store)) == [
-                (SCORED, "Langfuse", 0.9, None),
-                (SCORED, "judgeboard", 0.9, "grounded"),
-            ]
-
-        changed = {
-            "id": "s",
-            "traceId": SCORED,
-            "name": "groundedness",
-            "value": 0.4,
-            "timestamp": "2026-11-22T00:00:00Z",
-        }
-        events = [
-            {"id": "1", "type": "score-create", "body": changed},
-            {"id": "2", "type": "trace-create", "body": {}},
+    for _ in range(2):  # the first scores come before their traces; the second time, all is known
+        for path in sorted(folder.glob("*.meta.json")):
+            meta = json.loads(path.read_text(encoding="utf-8"))
+            headers = {name.lower(): value for name, value in meta["headers"].items()}
+            headers = {
+                name: headers[name]
+                for name in ("content-type", "content-encoding")
+                if name in headers
+            }
+            body = path.with_name(path.name.replace(".meta.json", ".bin")).read_bytes()
+            assert http.post(meta["path"], content=body, headers=headers).status_code == 200
+        sent = evaluation.replace(bytes.fromhex(EVALUATED), bytes.fromhex(SCORED))
+        for each in (evaluation, sent):
+            assert http.post("/v1/logs", content=each, headers=PROTOBUF).status_code == 200
+        gathered(store, after=100)
+        assert feedback(store) == [(THUMBED, "thumbs", 1.0)]
+        assert sorted(verdicts(store)) == [
+            (SCORED, "Langfuse", 0.9, None),
+            (SCORED, "judgeboard", 0.9, "grounded"),
         ]
-        reply = http.post("/api/public/ingestion", json={"batch": events})
-        assert (reply.status_code, [each["id"] for each in reply.json()["errors"]]) == (207, ["2"])
-        pushed = changed | {"name": "quality", "value": 1, "metadata": {"sent_by": "judgeboard"}}
-        assert http.post("/api/public/scores", json=pushed).json() == {"id": "s"}
-        for wrong in (
-            changed | {"traceId": None},
-            changed | {"source": "ANNOTATION"},
-            changed | {"name": 7},
-            [1],
-            "text",
-        ):
-            assert http.post("/api/public/scores", json=wrong).status_code == 400
+
+    changed = {
+        "id": "s",
+        "traceId": SCORED,
+        "name": "groundedness",
+        "value": 0.4,
+        "timestamp": "2026-11-22T00:00:00Z",
+    }
+    events = [
+        {"id": "1", "type": "score-create", "body": changed},
+        {"id": "2", "type": "trace-create", "body": {}},
+    ]
+    reply = http.post("/api/public/ingestion", json={"batch": events})
+    assert (reply.status_code, [each["id"] for each in reply.json()["errors"]]) == (207, ["2"])
+    pushed = changed | {"name": "quality", "value": 1, "metadata": {"sent_by": "judgeboard"}}
+    assert http.post("/api/public/scores", json=pushed).json() == {"id": "s"}
+    for wrong in (
+        changed | {"traceId": None},
+        changed | {"source": "ANNOTATION"},
+        changed | {"name": 7},
+        [1],
+        "text",
+    ):
+        assert http.post("/api/public/scores", json=wrong).status_code == 400
     gathered(store)
     assert verdicts(store)[2:] == [(SCORED, "Langfuse", 0.4, None)]
     assert row_count(store, RUN) == 2  # one a day of each
@@ -125,47 +124,45 @@ def _open_telemetry(trace_id, name, value):
 
 
 @pytest.mark.parametrize("send", [_langfuse, _langfuse_batch, _open_telemetry])
-def test_of_scores_without_a_time_what_arrives_later_is_newer(store, send):
+def test_of_scores_without_a_time_what_arrives_later_is_newer(store, http, send):
     trace_id, seconds = trace(1)[0].trace_id, 0
-    with receiving(store) as http:
-        send_spans(http, trace(1))
-        for thumb, groundedness in ((1, 0.9), (0, 0.2), (1, 0.9), (0, 0.2)):
-            for name, value in (("user_thumbs", thumb), ("groundedness", groundedness)):
-                path, body = send(trace_id, name, value)
-                for _ in range(2):  # a request may be repeated
-                    assert http.post(path, json=body).status_code in {200, 207}
-            seconds += 100
-            gathered(store, after=seconds)
-            assert feedback(store)[-1][2] == thumb
-            assert verdicts(store)[-1][2] == groundedness
-        count = len(feedback(store)), len(verdicts(store))
-        assert count == (4, 4)
-        # A trace that is read again says nothing new, and what users said elsewhere since then is
-        # newer.
-        http.post("/api/feedback", json={"trace_id": trace_id, "thumbs": "up"})
-        send_spans(http, trace(1, passages=2))  # a late span
-        gathered(store, after=seconds + 100)
+    send_spans(http, trace(1))
+    for thumb, groundedness in ((1, 0.9), (0, 0.2), (1, 0.9), (0, 0.2)):
+        for name, value in (("user_thumbs", thumb), ("groundedness", groundedness)):
+            path, body = send(trace_id, name, value)
+            for _ in range(2):  # a request may be repeated
+                assert http.post(path, json=body).status_code in {200, 207}
+        seconds += 100
+        gathered(store, after=seconds)
+        assert feedback(store)[-1][2] == thumb
+        assert verdicts(store)[-1][2] == groundedness
+    count = len(feedback(store)), len(verdicts(store))
+    assert count == (4, 4)
+    # A trace that is read again says nothing new, and what users said elsewhere since then is
+    # newer.
+    http.post("/api/feedback", json={"trace_id": trace_id, "thumbs": "up"})
+    send_spans(http, trace(1, passages=2))  # a late span
+    gathered(store, after=seconds + 100)
     assert [value for _, _, value in feedback(store)] == [1, 0, 1, 0, 1]
     comments = values_of(store, FEEDBACK.c.comment)
     assert [each and each.removesuffix("\ufffd") for each in comments] == [*[WORDS] * 4, None]
 
 
-def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(sqlite_store):
+def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(sqlite_store, http):
     scores = [_langfuse(uuid4().hex, "groundedness", value)[1] for value in (0.1, 0.9)]
     batch = [
         {"id": str(place), "type": "score-create", "body": score}
         for place, score in enumerate(scores)
     ]
     body = json.dumps({"batch": batch}).encode().replace(b"price", b"pri\xffe", 1)
-    with receiving(sqlite_store) as http:
-        reply = http.post("/api/public/ingestion", content=body, headers=JSON).json()
-        assert [[each["id"] for each in reply[name]] for name in ("successes", "errors")] == [
-            ["1"],
-            ["0"],
-        ]
+    reply = http.post("/api/public/ingestion", content=body, headers=JSON).json()
+    assert [[each["id"] for each in reply[name]] for name in ("successes", "errors")] == [
+        ["1"],
+        ["0"],
+    ]
 
 
-def test_earlier_and_own_results_of_evaluations(sqlite_store):
+def test_earlier_and_own_results_of_evaluations(sqlite_store, http):
     trace_id, started = "ab" * 16, "1780000000000000000"
 
     def text(key, value):
@@ -195,14 +192,15 @@ def test_earlier_and_own_results_of_evaluations(sqlite_store):
         "attributes": [text("input.value", "q?"), text("output.value", "a.")],
         "events": events,
     }
-    with receiving(sqlite_store) as http:
-        body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
-        assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
+    body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+    assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
     gathered(sqlite_store)
     assert [row[:2] for row in verdicts(sqlite_store)] == [(trace_id, "OpenTelemetry")]
 
 
-def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedback(sqlite_store):
+def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedback(
+    sqlite_store, http
+):
     """They are attributes of a span of the trace, or of an evaluator's span that is linked to its target."""
     trace_id, started = "ab" * 16, "1780000000000000000"
     times = {"startTimeUnixNano": started, "endTimeUnixNano": started}
@@ -237,10 +235,9 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
         "attributes": attributes(later),
     } | times
     span = {"traceId": trace_id, "spanId": "cd" * 8, "attributes": attributes(root)} | times
-    with receiving(sqlite_store) as http:
-        for sent in (evaluator, span):  # the evaluation comes first
-            body = {"resourceSpans": [{"scopeSpans": [{"spans": [sent]}]}]}
-            assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
+    for sent in (evaluator, span):  # the evaluation comes first
+        body = {"resourceSpans": [{"scopeSpans": [{"spans": [sent]}]}]}
+        assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
     gathered(sqlite_store)
     assert sorted(verdicts(sqlite_store)) == [
         (trace_id, "judge-v2", 0.25, "hallucinated"),
@@ -256,21 +253,15 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
         assert words in reason
 
 
-def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale(sqlite_store):
+def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale(
+    sqlite_store, http
+):
     sent = {"traceId": trace(1)[0].trace_id, "timestamp": "2026-11-22T00:00:00Z"}
-    with receiving(sqlite_store) as http:
-        send_spans(http, trace(1))
-        scores = [
-            ("helpfulness", 4),
-            ("quality", 3),
-            ("relevance", 0.5),
-            ("tone", 9),
-            ("mood", "calm"),
-        ]
-        http.post(
-            "/api/public/scores",
-            json=[sent | {"name": name, "value": value} for name, value in scores],
-        )
+    send_spans(http, trace(1))
+    scores = [("helpfulness", 4), ("quality", 3), ("relevance", 0.5), ("tone", 9), ("mood", "calm")]
+    http.post(
+        "/api/public/scores", json=[sent | {"name": name, "value": value} for name, value in scores]
+    )
     gathered(sqlite_store)
 
     def stored():
@@ -287,8 +278,7 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
     assert "helpfulness, quality, tone" in reason
     assert "shop score.helpfulness=1-5`" in reason
     rules = ["score.helpfulness=1-5", "score.quality=1-4", "score.tone=1-5"]
-    with sqlite_store.writing() as connection:
-        set_rules(connection, "shop", rules, "test", datetime.now(UTC))
+    write_to(sqlite_store, set_rules, "shop", rules, "test", datetime.now(UTC))
     for _ in range(2):
         gathered(sqlite_store)
     quality, used, reason = stored()

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from google.protobuf.json_format import MessageToJson
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from sqlalchemy import event, func, select
+from sqlalchemy import event, select
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from command_lines import run_line
 from engines import on_sqlite
 from job_steps import working
-from judgeboard.cli.app import run
 from judgeboard.judges.lexical import LexicalJudge, lexical_verdict
 from judgeboard.receiving import gathering
 from judgeboard.receiving.http import HttpTransport
@@ -35,24 +35,18 @@ from judgeboard.store.traces import (
 )
 from judgeboard.traces.answers import answer_of as answer_of_trace
 from judgeboard.traces.spans import Span
-from judging_log import judgments, until
+from judging_log import address, judgments, until
 from sent_traces import (
     JSON,
     PROTOBUF,
     Sent,
     gathered,
     gzipped,
-    receiving,
     request,
     send_spans,
     trace,
 )
-
-
-@pytest.fixture
-def http(store):
-    with receiving(store) as client:
-        yield client
+from stored_rows import read, row_count, write_to
 
 
 def rows(store, *columns):
@@ -139,7 +133,7 @@ def test_the_same_batch_twice_in_any_split_changes_nothing(store, http):
     send_spans(http, spans)
     assert gathered(store, after=100) == 0
     assert answers(store) == expected
-    assert rows(store, func.count(SPAN.c.id)) == [(4,)]
+    assert row_count(store, SPAN) == 4
 
 
 def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(store, http):
@@ -158,9 +152,8 @@ def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(store,
 @pytest.mark.parametrize(
     "path", ["/api/public/otel/v1/traces", "/otel/v1/traces", "/v1/otel/v1/traces", "/v1/traces/"]
 )
-def test_the_paths_of_sdks_are_taken_without_a_redirect(sqlite_store, path):
-    with receiving(sqlite_store) as http:
-        reply = http.post(path, content=b'{"resourceSpans": []}', headers=JSON)
+def test_the_paths_of_sdks_are_taken_without_a_redirect(sqlite_store, http, path):
+    reply = http.post(path, content=b'{"resourceSpans": []}', headers=JSON)
     assert (reply.status_code, reply.json()) == (200, {})
 
 
@@ -234,21 +227,14 @@ def test_a_trace_never_changes_an_answer_that_came_another_way(store, http):
         gathered(store)
     assert answers(store) == [(Sent(1).trace_id, "shop", "imported?", "yes", None)]
     assert rows(store, TRACE.c.state, TRACE.c.reason) == [("made", gathering.ELSEWHERE)]
-    with store.writing() as connection:
-        forget_response(connection, Sent(1).trace_id, actor="test")
-    assert rows(store, func.count(SPAN.c.id)) == [(0,)]
+    write_to(store, forget_response, Sent(1).trace_id, actor="test")
+    assert row_count(store, SPAN) == 0
     send_spans(http, trace(1, passages=3))
-    assert rows(store, func.count(SPAN.c.id)) == [(0,)]
+    assert row_count(store, SPAN) == 0
 
 
 def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late():
-    known = {
-        "id": 1,
-        "external_id": "a1",
-        "owner": "",
-        "source": "shop",
-        "spans": 2,
-    }
+    known = {"id": 1, "external_id": "a1", "owner": "", "source": "shop", "spans": 2}
     made, new = Trace(**known, response_id=7), Trace(**known)
     late = Span("a1", "b1", None, "gateway", 1, 2, resource={"service.name": "gateway"})
     for waiting, source in ((made, "shop"), (new, "gateway")):
@@ -258,13 +244,12 @@ def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late(
 def test_a_forgotten_answer_does_not_come_back_with_its_spans(store, http):
     send_spans(http, trace(1))
     gathered(store)
-    with store.writing() as connection:
-        forget_response(connection, Sent(1).trace_id, actor="test")
-    assert rows(store, func.count(SPAN.c.id)) == [(0,)]
+    write_to(store, forget_response, Sent(1).trace_id, actor="test")
+    assert row_count(store, SPAN) == 0
     send_spans(http, trace(1, passages=2))
     assert gathered(store) == 0
     assert answers(store) == [(Sent(1).trace_id, "shop", None, None, None)]
-    assert rows(store, func.count(SPAN.c.id)) == [(0,)]
+    assert row_count(store, SPAN) == 0
 
 
 @pytest.mark.postgres
@@ -280,17 +265,8 @@ def test_a_trace_cannot_be_forgotten_while_its_spans_are_stored(postgres_store):
 
 
 def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(store, http):
-    def forget(*words):
-        return run(
-            [
-                "db",
-                "forget",
-                *words,
-                "--yes",
-                "--db",
-                store.engine.url.render_as_string(hide_password=False),
-            ]
-        )
+    def forget(words):
+        return run_line(f"db forget {words} --yes --db {address(store)}")
 
     def left():
         return [row[0] for row in rows(store, TRACE.c.external_id) if row[0] in spans()]
@@ -304,16 +280,15 @@ def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(st
     sent = [Sent(2, 1), Sent(3, 1, service="other"), Sent(4, 1)]
     send_spans(http, [*trace(1), *sent])
     gathered(store, after=100)
-    assert forget(unused[0], "--source", "nobody") == 2
+    assert forget(f"{unused[0]} --source nobody") == 2
     assert forget(unused[0]) == 0
     assert left() == [answered, *unused[1:]]
     send_spans(http, [Sent(2)])  # a span that comes later
-    assert (forget("--unused", "--older-than", "1"), left()) == (0, [answered, *unused[1:]])
-    assert (forget("--unused", "--source", "other"), left()) == (0, [answered, unused[2]])
-    assert (forget("--unused", "--older-than", "0"), left()) == (0, [answered])
-    assert forget("--older-than", "0") == 2
-    with store.reading() as connection:
-        events = latest_events(connection, EventFilter(kind="forget_traces"), limit=9)
+    assert (forget("--unused --older-than 1"), left()) == (0, [answered, *unused[1:]])
+    assert (forget("--unused --source other"), left()) == (0, [answered, unused[2]])
+    assert (forget("--unused --older-than 0"), left()) == (0, [answered])
+    assert forget("--older-than 0") == 2
+    events = read(store, latest_events, EventFilter(kind="forget_traces"), limit=9)
     assert [event.details.get("trace") or event.details.get("source") for event in events] == [
         None,
         "other",
@@ -323,8 +298,7 @@ def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(st
 
 def test_traces_without_an_answer_are_counted_since_a_time_with_the_most_common_reason(store, http):
     now = datetime.now(UTC)
-    with store.reading() as connection:
-        assert unused_traces(connection, now - timedelta(days=7)) is None
+    assert read(store, unused_traces, now - timedelta(days=7)) is None
     odd = request([Sent(9, 1)]).replace(b"RETRIEVER", b"EMBEDDING")
     shop, others = [*trace(1), Sent(2, 1), Sent(3, 1)], [Sent(4, 1, service="chat")]
     for body in (request(shop), odd, request(others)):
@@ -353,7 +327,7 @@ def test_of_a_trace_with_very_many_records_the_first_and_the_last_are_read(
         (Sent(1).trace_id, why),
         (Sent(2).trace_id, None),
     ]
-    assert rows(store, func.count(SPAN.c.id)) == [(9,)]
+    assert row_count(store, SPAN) == 9
 
 
 @on_sqlite
@@ -372,7 +346,7 @@ def test_one_trace_that_cannot_be_stored_does_not_stop_the_others(store, http, m
 
 
 @on_sqlite
-def test_rules_of_a_source_read_what_no_convention_reads(store, http, capsys):
+def test_rules_of_a_source_read_what_no_convention_reads(store, http, shell):
     attributes = [
         {"key": f"own.{name}", "value": {"stringValue": f"{name} 7"}} for name in ("ask", "reply")
     ]
@@ -382,26 +356,13 @@ def test_rules_of_a_source_read_what_no_convention_reads(store, http, capsys):
     assert http.post("/v1/traces", json=body).status_code == 200
     gathered(store)
     assert answers(store) == []
-    database = ["--db", store.engine.url.render_as_string(hide_password=False)]
-    assert (
-        run(
-            [
-                "sources",
-                "map",
-                "shop",
-                "rag:question=attributes.own.ask",
-                "answer=attributes.own.reply",
-                *database,
-            ]
-        )
-        == 0
-    )
+    db = f"--db {address(store)}"
+    rules = "rag:question=attributes.own.ask answer=attributes.own.reply"
+    shell(f"sources map shop {rules} {db}")
     gathered(store)
     assert answers(store) == [("07" * 16, "shop", "ask 7", "reply 7", None)]
-    assert run(["sources", "map", "shop", "nonsense", *database]) == 2
-    capsys.readouterr()
-    assert run(["sources", "--json", *database]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    shell(f"sources map shop nonsense {db}", code=2)
+    printed = json.loads(shell(f"sources --json {db}"))
     assert printed["sources"][0]["made"] == 1
     assert ["0707070707070707", "question"] in printed["traces"][0]["used"]
 
@@ -413,8 +374,7 @@ def test_a_new_trace_does_not_wait_for_those_that_are_read_again(store, http, mo
         send_spans(http, trace(number))
     while gathered(store):
         pass
-    with store.writing() as connection:
-        set_rules(connection, "shop", ["question=attributes.own.ask"], "test", datetime.now(UTC))
+    write_to(store, set_rules, "shop", ["question=attributes.own.ask"], "test", datetime.now(UTC))
     send_spans(http, trace(5))
     assert gathered(store) == 2
     assert Sent(5).trace_id in [row[0] for row in answers(store)]

@@ -14,7 +14,6 @@ import pytest
 from google.rpc.status_pb2 import Status
 from sqlalchemy.exc import OperationalError
 
-from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
 from judgeboard.receiving import limits, receiver
 from judgeboard.receiving.keys import create_key
@@ -23,7 +22,7 @@ from judgeboard.receiving.writing import is_outage
 from judgeboard.store.api_keys import key_of_token, list_keys, revoke_key
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.traces import list_sources
-from judging_log import until
+from judging_log import address, until
 from sent_traces import (
     JSON,
     PROTOBUF,
@@ -35,9 +34,16 @@ from sent_traces import (
     send_spans,
     trace,
 )
+from stored_rows import read, write_to
 
 NOW = datetime.now(UTC)
 BODY = request(trace(1))
+
+
+def overlapping(app):
+    """A client of a receiver whose requests overlap."""
+    local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
+    return httpx.AsyncClient(transport=local, base_url="http://localhost", headers=PROTOBUF)
 
 
 def bearer(token):
@@ -51,9 +57,8 @@ def basic(token):
 
 
 def refusals(store):
-    with store.reading() as connection:
-        events = latest_events(connection, EventFilter(kind="refused"), limit=9)
-    return [(event.actor, event.details["status"]) for event in events]
+    events = read(store, latest_events, EventFilter(kind="refused"), limit=9)
+    return {(event.actor, event.details["status"]) for event in events}
 
 
 @pytest.mark.parametrize(
@@ -95,13 +100,10 @@ def test_with_sign_in_every_sender_needs_a_key(sqlite_store):
         assert send_spans(http, BODY).status_code == 401
 
 
-def test_a_body_that_is_compressed_twice_is_not_unpacked(sqlite_store):
-    with receiving(sqlite_store) as http:
-        reply = http.post(
-            "/api/responses",
-            content=gzip.compress(b"{}"),
-            headers={"content-type": "application/json"},
-        )
+def test_a_body_that_is_compressed_twice_is_not_unpacked(sqlite_store, http):
+    reply = http.post(
+        "/api/responses", content=gzip.compress(b"{}"), headers={"content-type": "application/json"}
+    )
     assert (reply.status_code, "Content-Encoding" in reply.text) == (400, True)
 
 
@@ -112,14 +114,13 @@ def test_a_database_that_cannot_be_opened_asks_for_another_try():
     assert not is_outage(BadInput("a text"))
 
 
-def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store):
+def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store, http):
     token = create_key(store, "shop", source="shop", by="test")
     other = create_key(store, "other", source="other", by="test")
     reader = create_key(store, "reader", scopes=["read"], by="test")
     old = create_key(store, "old", days=-1, by="test")
     gone = create_key(store, "gone", by="test")
-    with store.writing() as connection:
-        revoke_key(connection, "gone", by="test", now=NOW)
+    write_to(store, revoke_key, "gone", by="test", now=NOW)
     cases = [
         (bearer(token), 200),
         (basic(token), 200),
@@ -134,14 +135,13 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store):
         (bearer(reader), 403),
         (bearer(other), 403),
     ]
-    with receiving(store) as http:
-        for headers, status in cases:
-            reply = send_spans(http, BODY, headers)
-            assert reply.status_code == status, headers
-            assert reply.headers["content-type"] == PROTOBUF["content-type"]
-            assert status == 200 or Status.FromString(reply.content).message
-        assert http.post("/api/responses", json={"query": "q", "answer": "a"}).status_code == 401
-    assert set(refusals(store)) == {
+    for headers, status in cases:
+        reply = send_spans(http, BODY, headers)
+        assert reply.status_code == status, headers
+        assert reply.headers["content-type"] == PROTOBUF["content-type"]
+        assert status == 200 or Status.FromString(reply.content).message
+    assert http.post("/api/responses", json={"query": "q", "answer": "a"}).status_code == 401
+    assert refusals(store) == {
         ("key:unknown", 401),
         ("key:old", 401),
         ("key:gone", 401),
@@ -150,26 +150,22 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store):
     }
 
 
-def test_a_key_adds_nothing_to_a_trace_of_another_source(sqlite_store):
+def test_a_key_adds_nothing_to_a_trace_of_another_source(sqlite_store, http):
     shop, other = (
         create_key(sqlite_store, name, source=name, by="test") for name in ("shop", "other")
     )
-    with receiving(sqlite_store) as http:
-        send_spans(http, [Sent(1, service=None)], bearer(shop))
-        send_spans(http, [Sent(1, 1, service=None)], bearer(other))
+    send_spans(http, [Sent(1, service=None)], bearer(shop))
+    send_spans(http, [Sent(1, 1, service=None)], bearer(other))
     gathered(sqlite_store, after=100)
-    with sqlite_store.reading() as connection:
-        sources = {each.source: (each.made, each.none) for each in list_sources(connection)}
+    sources = {each.source: (each.made, each.none) for each in read(sqlite_store, list_sources)}
     assert sources == {"shop": (1, 0), "other": (0, 1)}
 
 
-def test_a_service_without_a_name_has_the_source_of_its_key(sqlite_store):
+def test_a_service_without_a_name_has_the_source_of_its_key(sqlite_store, http):
     token = create_key(sqlite_store, "k", source="shop", by="test")
-    with receiving(sqlite_store) as http:
-        sent = request([Sent(1, service="unknown_service:python"), Sent(2, service=None)])
-        assert send_spans(http, sent, bearer(token)).status_code == 200
-    with sqlite_store.reading() as connection:
-        assert [each.source for each in list_sources(connection)] == ["shop"]
+    sent = request([Sent(1, service="unknown_service:python"), Sent(2, service=None)])
+    assert send_spans(http, sent, bearer(token)).status_code == 200
+    assert [each.source for each in read(sqlite_store, list_sources)] == ["shop"]
 
 
 def chunks(size):
@@ -177,20 +173,19 @@ def chunks(size):
         yield b"x" * 1024
 
 
-def test_a_large_body_is_refused_however_it_comes(sqlite_store):
+def test_a_large_body_is_refused_however_it_comes(sqlite_store, http):
     token = create_key(sqlite_store, "small", max_body_mb=0.25, by="test")
     bomb = gzip.compress(b"\0" * 2**24)
     assert len(bomb) < 2**18
-    with receiving(sqlite_store) as http:
-        for content, encoding in (
-            (chunks(300), {}),
-            (b"x" * 300_000, {}),
-            (bomb, {"content-encoding": "gzip"}),
-        ):
-            headers = bearer(token) | encoding
-            reply = http.post("/v1/traces", content=content, headers=headers)
-            assert reply.status_code == 413
-            assert "0.25 MiB" in Status.FromString(reply.content).message
+    for content, encoding in (
+        (chunks(300), {}),
+        (b"x" * 300_000, {}),
+        (bomb, {"content-encoding": "gzip"}),
+    ):
+        headers = bearer(token) | encoding
+        reply = http.post("/v1/traces", content=content, headers=headers)
+        assert reply.status_code == 413
+        assert "0.25 MiB" in Status.FromString(reply.content).message
 
 
 def test_bodies_under_way_share_a_limited_memory(sqlite_store, monkeypatch):
@@ -205,19 +200,20 @@ def test_bodies_under_way_share_a_limited_memory(sqlite_store, monkeypatch):
             await go_on.wait()
             yield BODY[-9:]
 
-        local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
-        async with httpx.AsyncClient(
-            transport=local, base_url="http://localhost", headers=PROTOBUF
-        ) as http:
-            slow = asyncio.create_task(http.post("/v1/traces", content=slowly()))
+        async with overlapping(app) as client:
+
+            def post(content, **options):
+                return client.post("/v1/traces", content=content, **options)
+
+            slow = asyncio.create_task(post(slowly()))
             await half_sent.wait()
             bomb = gzip.compress(BODY + bytes(len(BODY)))  # too large only after decompression
             refused = [
-                await http.post("/v1/traces", content=BODY * 2),
-                await http.post("/v1/traces", content=bomb, headers={"content-encoding": "gzip"}),
+                await post(BODY * 2),
+                await post(bomb, headers={"content-encoding": "gzip"}),
             ]
             go_on.set()
-            return [*refused, await slow, await http.post("/v1/traces", content=BODY * 2)]
+            return [*refused, await slow, await post(BODY * 2)]
 
     with receiving(sqlite_store) as http:
         replies = asyncio.run(send(http.app))
@@ -234,12 +230,9 @@ def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(sqlite_sto
         await asyncio.Event().wait()
 
     async def send(app):
-        local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
-        async with httpx.AsyncClient(
-            transport=local, base_url="http://localhost", headers=PROTOBUF
-        ) as http:
+        async with overlapping(app) as client:
             return [
-                await http.post("/v1/traces", content=content) for content in (stalling(), BODY)
+                await client.post("/v1/traces", content=content) for content in (stalling(), BODY)
             ]
 
     with receiving(sqlite_store) as http:
@@ -249,7 +242,7 @@ def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(sqlite_sto
     assert whole.status_code == 200
 
 
-def test_bodies_are_decompressed_in_threads_and_have_few_members(sqlite_store, monkeypatch):
+def test_bodies_are_decompressed_in_threads_and_have_few_members(sqlite_store, http, monkeypatch):
     on_the_loop = []
 
     def decompressobj(*options):
@@ -260,41 +253,36 @@ def test_bodies_are_decompressed_in_threads_and_have_few_members(sqlite_store, m
     monkeypatch.setattr(
         limits, "zlib", SimpleNamespace(decompressobj=decompressobj, error=zlib.error)
     )
-    with receiving(sqlite_store) as http:
-        for content, status in (
-            (gzip.compress(BODY[:9]) + gzip.compress(BODY[9:]), 200),
-            (gzip.compress(b"") * 100_000, 400),
-        ):
-            reply = send_spans(http, content, PROTOBUF | {"content-encoding": "gzip"})
-            assert reply.status_code == status
+    for content, status in (
+        (gzip.compress(BODY[:9]) + gzip.compress(BODY[9:]), 200),
+        (gzip.compress(b"") * 100_000, 400),
+    ):
+        reply = send_spans(http, content, PROTOBUF | {"content-encoding": "gzip"})
+        assert reply.status_code == status
     assert "members of gzip" in Status.FromString(reply.content).message
     assert on_the_loop == []
 
 
-def test_too_many_requests_are_told_when_to_come_back(sqlite_store):
+def test_too_many_requests_are_told_when_to_come_back(sqlite_store, http):
     token = create_key(sqlite_store, "slow", requests_per_second=0.001, by="test")
-    with receiving(sqlite_store) as http:
-        assert send_spans(http, BODY, bearer(token)).status_code == 200
-        reply = send_spans(http, BODY, bearer(token))
+    assert send_spans(http, BODY, bearer(token)).status_code == 200
+    reply = send_spans(http, BODY, bearer(token))
     assert reply.status_code == 429
     assert 0 < int(reply.headers["retry-after"]) <= 3
 
 
-def test_the_documentation_lists_every_path_that_is_received(sqlite_store):
-    with receiving(sqlite_store) as http:
-        described = http.get("/api/openapi.json").json()
-        assert {"/v1/traces", "/otel/v1/logs", "/api/responses", "/api/feedback"} <= set(
-            described["paths"]
-        )
-        for path, methods in described["paths"].items():
-            for method in methods:
-                reply = http.request(
-                    method, path, content=b"", headers={"content-type": "text/plain"}
-                )
-                only_json = path.startswith("/api/") and "otel" not in path
-                assert reply.status_code in (
-                    {200, 404, 405} if method == "get" else {415 if only_json else 400}
-                ), path
+def test_the_documentation_lists_every_path_that_is_received(sqlite_store, http):
+    described = http.get("/api/openapi.json").json()
+    assert {"/v1/traces", "/otel/v1/logs", "/api/responses", "/api/feedback"} <= set(
+        described["paths"]
+    )
+    for path, methods in described["paths"].items():
+        for method in methods:
+            reply = http.request(method, path, content=b"", headers={"content-type": "text/plain"})
+            only_json = path.startswith("/api/") and "otel" not in path
+            assert reply.status_code in (
+                {200, 404, 405} if method == "get" else {415 if only_json else 400}
+            ), path
 
 
 def test_a_bucket_fills_again():
@@ -310,27 +298,21 @@ def test_a_bucket_fills_again():
     ] == [True, False, True, True]
 
 
-def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_store):
-    with receiving(sqlite_store) as http:
-        for headers, body in (
-            (PROTOBUF, b"\xff\xff"),
-            (JSON, b"{"),
-            (PROTOBUF | {"content-encoding": "gzip"}, b"no"),
-        ):
-            reply = send_spans(http, body, headers)
-            assert (reply.status_code, reply.headers["content-type"]) == (
-                400,
-                headers["content-type"],
-            )
-        assert (
-            http.post("/v1/traces", content=b"", headers={"content-type": "text/plain"}).status_code
-            == 400
-        )
-        cut = gzipped(BODY)
-        assert (
-            http.post("/v1/traces", **(cut | {"content": cut["content"][:-4]})).status_code == 400
-        )
-        assert send_spans(http, BODY, PROTOBUF | {"content-encoding": "br"}).status_code == 415
+def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_store, http):
+    for headers, body in (
+        (PROTOBUF, b"\xff\xff"),
+        (JSON, b"{"),
+        (PROTOBUF | {"content-encoding": "gzip"}, b"no"),
+    ):
+        reply = send_spans(http, body, headers)
+        assert (reply.status_code, reply.headers["content-type"]) == (400, headers["content-type"])
+    assert (
+        http.post("/v1/traces", content=b"", headers={"content-type": "text/plain"}).status_code
+        == 400
+    )
+    cut = gzipped(BODY)
+    assert http.post("/v1/traces", **(cut | {"content": cut["content"][:-4]})).status_code == 400
+    assert send_spans(http, BODY, PROTOBUF | {"content-encoding": "br"}).status_code == 415
 
 
 def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(sqlite_store):
@@ -357,8 +339,7 @@ def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(sqlite
         with sqlite_store.writing() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
         until(lambda: is_stored(many), "the database with room")
-    with sqlite_store.reading() as connection:
-        assert [each.waiting for each in list_sources(connection)] == [399]
+    assert [each.waiting for each in read(sqlite_store, list_sources)] == [399]
 
 
 def test_the_name_of_a_revoked_key_can_be_used_again(store):
@@ -367,8 +348,7 @@ def test_the_name_of_a_revoked_key_can_be_used_again(store):
         tokens.append(create_key(store, "shop", by="test"))
         with pytest.raises(BadInput, match="keys revoke shop`"):
             create_key(store, "shop", by="test")
-        with store.writing() as connection:
-            revoke_key(connection, "shop", by="test", now=NOW)
+        write_to(store, revoke_key, "shop", by="test", now=NOW)
     new, other = create_key(store, "shop", by="test"), create_key(store, "Shop", by="test")
     with store.writing() as connection:
         revoke_key(connection, "Shop", by="test", now=NOW)
@@ -378,24 +358,20 @@ def test_the_name_of_a_revoked_key_can_be_used_again(store):
     assert [key and (key.name, key.unusable(NOW)) for key in accepted] == [*listed[1:], listed[0]]
 
 
-def test_keys_are_made_listed_and_revoked_by_commands(sqlite_store, capsys):
-    options = ["--db", str(sqlite_store.engine.url.database)]
-    assert (
-        run(["sources", "keys", "create", "shop", "--source", "shop", "--days", "3", *options]) == 0
-    )
-    token = capsys.readouterr().out.strip()
-    with receiving(sqlite_store) as http:
-        assert send_spans(http, BODY, bearer(token)).status_code == 200
-        assert run(["sources", "keys", "list", *options]) == 0
-        listed = capsys.readouterr().out
-        assert "shop" in listed
-        assert "last used" in listed
-        assert token not in listed
-        assert run(["sources", "keys", "create", "shop", *options]) == 2
-        assert run(["sources", "keys", "revoke", "shop", *options]) == 0
-        assert send_spans(http, BODY, bearer(token)).status_code == 401
+def test_keys_are_made_listed_and_revoked_by_commands(sqlite_store, http, shell):
+    def keys(line, code=0):
+        return shell(f"sources keys {line} --db {address(sqlite_store)}", code=code)
+
+    token = keys("create shop --source shop --days 3").strip()
+    assert send_spans(http, BODY, bearer(token)).status_code == 200
+    listed = keys("list")
+    assert "shop" in listed
+    assert "last used" in listed
+    assert token not in listed
+    keys("create shop", code=2)
+    keys("revoke shop")
+    assert send_spans(http, BODY, bearer(token)).status_code == 401
     # A new key of this name was not used yet.
-    assert run(["sources", "keys", "create", "shop", *options]) == 0
-    assert run(["sources", "keys", "list", *options]) == 0
-    assert capsys.readouterr().out.count("last used") == 1
-    assert run(["sources", "keys", "revoke", "nobody", *options]) == 2
+    keys("create shop")
+    assert keys("list").count("last used") == 1
+    keys("revoke nobody", code=2)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from functools import partial
 
 import pytest
 
@@ -10,7 +11,19 @@ from judgeboard.imports.importing import import_file
 from judgeboard.tools import langfuse
 from judgeboard.traces.spans import Operation, Passage
 from made_spans import part_of
-from tool_files import records
+from tool_files import records, written
+
+read_part = partial(part_of, langfuse.read_span)
+
+# A trace without an id.
+TRACE = {
+    "name": "assistant",
+    "input": "q?",
+    "output": "a.",
+    "userId": "u",
+    "sessionId": "s",
+    "bookmarked": False,
+}
 
 
 def observation(name, kind, parent, **more):
@@ -84,23 +97,12 @@ def test_observations_of_langfuse_become_the_answer_of_their_trace(tmp_path, for
     if form == "csv":
         file = _as_csv(tmp_path)
     elif form == "jsonl":
-        file.write_text("".join(json.dumps(row) + "\n" for row in OBSERVATIONS))
+        written(tmp_path, *OBSERVATIONS, name=file.name)
     elif form == "json":
         file.write_text(json.dumps(OBSERVATIONS))
     else:
-        trace = {
-            "id": "trace-1",
-            "timestamp": "2026-11-21T04:00:00Z",
-            "name": "assistant",
-            "bookmarked": False,
-        }
-        trace |= {
-            "input": {"question": "q?"},
-            "output": "a.",
-            "userId": "u",
-            "sessionId": "s",
-            "tags": ["prod"],
-        }
+        timestamp = {"timestamp": "2026-11-21T04:00:00Z"}
+        trace = TRACE | timestamp | {"id": "trace-1", "input": {"question": "q?"}}
         scores = [
             {"name": "groundedness", "value": 0.9, "source": "EVAL"},
             {"name": "thumbs", "value": 1},
@@ -136,43 +138,22 @@ def test_observations_of_langfuse_become_the_answer_of_their_trace(tmp_path, for
     ],
 )
 def test_the_name_of_a_score_tells_feedback_of_users(tmp_path, name, value, feedback):
-    file = tmp_path / "export.json"
-    file.write_text(
-        json.dumps(
-            [
-                *OBSERVATIONS[:2],
-                observation("root", "SPAN", None, input="q?", output="a.") | {name: [value]},
-            ]
-        )
-    )
-    _, (answer,) = records(file)
+    root = observation("root", "SPAN", None, input="q?", output="a.")
+    _, (answer,) = records(written(tmp_path, *OBSERVATIONS[:2], root | {name: [value]}))
     assert [each.value for each in answer.feedback] == feedback
 
 
 def test_an_unknown_column_among_those_of_langfuse_is_metadata_and_no_score(tmp_path):
-    file = tmp_path / "export.json"
-    file.write_text(
-        json.dumps([{"region": 1} | observation("root", "SPAN", None, input="q?", output="a.")])
-    )
+    root = observation("root", "SPAN", None, input="q?", output="a.")
+    file = written(tmp_path, {"region": 1} | root)
     _, (answer,) = records(file)
     assert answer.metadata["region"] == 1
     assert records(file, "verdicts")[1] == []
 
 
 def test_a_trace_without_an_id_is_rejected_alone(tmp_path):
-    trace = {
-        "id": "t",
-        "name": "n",
-        "input": "q?",
-        "output": "a.",
-        "userId": "u",
-        "sessionId": "s",
-        "bookmarked": False,
-    }
-    file = tmp_path / "export.jsonl"
-    rows = [trace, {name: trace[name] for name in trace if name != "id"}, trace | {"id": "t2"}]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    _, items = records(file)
+    first, last = (TRACE | {"id": id_} for id_ in ("t", "t2"))
+    _, items = records(written(tmp_path, first, TRACE, last))
     assert [isinstance(item, Rejected) for item in items] == [False, True, False]
 
 
@@ -188,8 +169,7 @@ def test_an_id_that_an_application_chose_may_be_another_trace_in_another_source(
     }
     summaries = []
     for source, question in (("shop", "q?"), ("shop 2", "q?"), ("bank", "other?")):
-        file = tmp_path / f"{source}.jsonl"
-        file.write_text(json.dumps(own | {"input": question}))
+        file = written(tmp_path, own | {"input": question})
         summaries.append(import_file(sqlite_store, file, source=source))
     assert [(each.new, each.unchanged) for each in summaries] == [(1, 0), (0, 1), (1, 0)]
 
@@ -220,13 +200,12 @@ def test_tokens_of_langfuse_in_both_styles(usage, tokens):
         "langfuse.observation.usage_details": json.dumps(usage),
         "langfuse.observation.cost_details": '{"input": 0.5, "output": 0.25}',
     }
-    part = part_of(langfuse.read_span, attributes)
+    part = read_part(attributes)
     assert (part.prompt_tokens, part.completion_tokens, part.cost) == (*tokens, 0.75)
 
 
 def test_langfuse_prefers_the_question_and_answer_of_the_trace():
-    part = part_of(
-        langfuse.read_span,
+    part = read_part(
         {
             "langfuse.observation.input": '{"args": [1], "kwargs": {}}',
             "langfuse.observation.output": "null",
@@ -246,8 +225,7 @@ def test_langfuse_prefers_the_question_and_answer_of_the_trace():
 
 
 def test_langfuse_adds_to_spans_of_other_libraries_without_calling_them_its_own():
-    part = part_of(
-        langfuse.read_span,
+    part = read_part(
         {"langfuse.trace.tags": ["a"], "session.id": "s-1", "input.value": "Hi?"},
     )
     assert (part.operation, part.question, part.session, part.tags) == (
@@ -270,12 +248,11 @@ def test_langfuse_adds_to_spans_of_other_libraries_without_calling_them_its_own(
     ],
 )
 def test_types_of_langfuse(kind, operation):
-    assert part_of(langfuse.read_span, {"langfuse.observation.type": kind}).operation is operation
+    assert read_part({"langfuse.observation.type": kind}).operation is operation
 
 
 def test_a_retriever_may_return_one_text():
-    part = part_of(
-        langfuse.read_span,
+    part = read_part(
         {"langfuse.observation.type": "retriever", "langfuse.observation.output": "One.\nTwo."},
     )
     assert part.passages == (Passage("One.\nTwo."),)

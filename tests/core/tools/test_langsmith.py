@@ -1,11 +1,13 @@
 """LangSmith: its exported runs and spans."""
 
-import json
+from functools import partial
 
 from judgeboard.tools import langsmith
 from judgeboard.traces.spans import Operation, Passage
 from made_spans import part_of
-from tool_files import records
+from tool_files import records, written
+
+read_part = partial(part_of, langsmith.read_span)
 
 
 def test_the_parts_of_model_and_retriever_runs():
@@ -25,7 +27,7 @@ def test_the_parts_of_model_and_retriever_runs():
         "outputs": {"generations": [[{"text": "Hello.", "message": reply}]]},
         "extra": {"metadata": {"ls_model_name": "m"}},
     }
-    part = part_of(langsmith.read_span, langsmith.run_attributes(model))
+    part = read_part(langsmith.run_attributes(model))
     assert (part.operation, part.question, part.answer, part.model) == (
         Operation.MODEL,
         "Hi?",
@@ -35,58 +37,55 @@ def test_the_parts_of_model_and_retriever_runs():
     assert (part.prompt_tokens, part.completion_tokens) == (5, 2)
     documents = {"documents": [{"page_content": "One.", "metadata": {"id": "a", "score": 0.9}}]}
     retriever = {"run_type": "retriever", "inputs": {"query": "Hi?"}, "outputs": documents}
-    retrieval = part_of(langsmith.read_span, langsmith.run_attributes(retriever))
+    retrieval = read_part(langsmith.run_attributes(retriever))
     assert retrieval.passages == (Passage("One.", "a", 0.9),)
 
 
 def test_a_failed_run_has_its_error(tmp_path):
     failed = {"id": "r", "run_type": "chain", "inputs": {"question": "q?"}, "error": "RateLimit()"}
     failed |= {"outputs": None, "start_time": "2026-11-21T04:00:00", "end_time": None}
-    file = tmp_path / "runs.jsonl"
-    file.write_text(json.dumps(failed | {"trace_id": "t", "parent_run_id": None}))
-    _, (rejected,) = records(file)
+    failed |= {"trace_id": "t", "parent_run_id": None}
+    _, (rejected,) = records(written(tmp_path, failed))
     assert "RateLimit()" in rejected.reason
 
 
 def test_runs_of_langsmith_become_the_answer_of_their_trace(tmp_path):
-    common = {
-        "trace_id": "t",
-        "start_time": "2026-11-21T04:00:00",
-        "end_time": "2026-11-21T04:00:01",
-    }
-    common |= {"session_id": "the project", "tags": ["prod"]}
+    def run(id_, parent, kind, inputs, outputs, **more):
+        return more | {
+            "id": id_,
+            "parent_run_id": parent,
+            "run_type": kind,
+            "inputs": inputs,
+            "outputs": outputs,
+            "trace_id": "t",
+            "start_time": "2026-11-21T04:00:00",
+            "end_time": "2026-11-21T04:00:01",
+            "session_id": "the project",
+        }
+
+    documents = [{"page_content": "p1", "metadata": {}}, {"page_content": "p2"}]
+    stats = {"correctness": {"n": 1, "avg": 0.5}, "user_thumbs": {"n": 1, "avg": 1.0}}
     runs = [
-        common
-        | {
-            "id": "m",
-            "parent_run_id": "r",
-            "run_type": "llm",
-            "inputs": {"messages": [["user", "q?"]]},
-        }
-        | {
-            "outputs": {"generations": [[{"text": "a."}]]},
-            "extra": {"metadata": {"ls_model_name": "gpt"}},
-        }
-        | {"prompt_tokens": 7, "completion_tokens": 3},
-        common
-        | {"id": "d", "parent_run_id": "r", "run_type": "retriever", "inputs": {"query": "q?"}}
-        | {
-            "outputs": {
-                "documents": [{"page_content": "p1", "metadata": {}}, {"page_content": "p2"}]
-            }
-        },
-        common
-        | {"id": "r", "parent_run_id": None, "run_type": "chain", "inputs": {"question": "q?"}}
-        | {"outputs": {"output": "a."}, "extra": {"metadata": {"session_id": "s", "user_id": "u"}}}
-        | {
-            "feedback_stats": {
-                "correctness": {"n": 1, "avg": 0.5},
-                "user_thumbs": {"n": 1, "avg": 1.0},
-            }
-        },
+        run(
+            "m",
+            "r",
+            "llm",
+            {"messages": [["user", "q?"]]},
+            {"generations": [[{"text": "a."}]]},
+            extra={"metadata": {"ls_model_name": "gpt"}},
+        ),
+        run("d", "r", "retriever", {"query": "q?"}, {"documents": documents}),
+        run(
+            "r",
+            None,
+            "chain",
+            {"question": "q?"},
+            {"output": "a."},
+            extra={"metadata": {"session_id": "s", "user_id": "u"}},
+            feedback_stats=stats,
+        ),
     ]
-    file = tmp_path / "runs.jsonl"
-    file.write_text("".join(json.dumps(run) + "\n" for run in runs))
+    file = written(tmp_path, *runs)
     title, (answer,) = records(file)
     assert title == "LangSmith runs"
     assert (answer.query, answer.answer, answer.passages) == ("q?", "a.", ("p1", "p2"))
@@ -108,9 +107,8 @@ def test_the_session_of_langsmith_is_not_its_project():
         "langsmith.trace.session_id": "project",
         "gen_ai.prompt": '{"input": "Hi?"}',
     }
-    assert part_of(langsmith.read_span, attributes).session is None
-    named = part_of(
-        langsmith.read_span,
+    assert read_part(attributes).session is None
+    named = read_part(
         attributes
         | {"langsmith.metadata.thread_id": "t-1", "langsmith.span.tags": ["a", "seq:step:1"]},
     )
@@ -118,8 +116,7 @@ def test_the_session_of_langsmith_is_not_its_project():
 
 
 def test_spans_written_by_hand_for_langsmith():
-    part = part_of(
-        langsmith.read_span,
+    part = read_part(
         {
             "langsmith.span.kind": "LLM",
             "gen_ai.prompt.0.content": "Hi?",
@@ -141,4 +138,4 @@ def test_spans_written_by_hand_for_langsmith():
 
 def test_langsmith_without_content_says_which_variables_hide_it():
     hidden = {"langsmith.span.kind": "chain", "gen_ai.prompt": "{}", "gen_ai.completion": "{}"}
-    assert "LANGSMITH_HIDE_INPUTS=false" in str(part_of(langsmith.read_span, hidden).missing)
+    assert "LANGSMITH_HIDE_INPUTS=false" in str(read_part(hidden).missing)

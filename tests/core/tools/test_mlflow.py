@@ -7,7 +7,7 @@ from judgeboard.domain import Response
 from judgeboard.tools import mlflow
 from judgeboard.traces.spans import Operation
 from made_spans import made_span, part_of
-from tool_files import records
+from tool_files import records, written
 
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
 CITED = "Dyneema melts at about 145 °C [1]; nylon melts at about 250 °C [2]."
@@ -25,30 +25,24 @@ def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(shared
         "timestamp_ms": 1795232788440,
         "execution_time_ms": 327,
         "status": "OK",
-    }
-    older |= {
         "request_metadata": [{"key": key, "value": value} for key, value in metadata.items()],
         "tags": [],
     }
+    no_answers = (
+        {
+            "trace_id": f"tr-{number}",
+            "response_preview": cut,
+            "trace_metadata": metadata | {"mlflow.traceOutputs": outputs},
+        }
+        for number, outputs in enumerate((cut, tool))
+    )
     changed = [
         {"traces": [info]},
         {"traces": [older]},
-        *(
-            info
-            | {
-                "trace_id": f"tr-{number}",
-                "response_preview": cut,
-                "trace_metadata": metadata | outputs,
-            }
-            for number, outputs in enumerate(
-                ({"mlflow.traceOutputs": cut}, {"mlflow.traceOutputs": tool})
-            )
-        ),
+        *(info | each for each in no_answers),
         info | {"trace_id": "tr-2", "trace_metadata": {}},  # of another sender
     ]
-    file = tmp_path / "search.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in changed))
-    _, items = records(file)
+    _, items = records(written(tmp_path, *changed))
     assert [isinstance(item, Response) for item in items] == [True, True, False, False, False]
     for item, trace in zip(items, (OF_MLFLOW, TRACE), strict=False):
         assert (item.external_id, item.query, item.answer, item.passages) == (
@@ -96,17 +90,13 @@ def test_mlflow_writes_json_in_json():
 
 
 def test_mlflow_in_the_form_of_genai_says_that_documents_are_left_out():
-    retriever = part_of(
-        mlflow.read_span, {"gen_ai.operation.name": "execute_tool"}, scope="mlflow.tracing.provider"
+    scope = "mlflow.tracing.provider"
+    retriever, root = (
+        part_of(mlflow.read_span, {"gen_ai.operation.name": name}, scope=scope)
+        for name in ("execute_tool", "CHAIN")
     )
     assert retriever.passages is None
     assert "MLFLOW_ENABLE_OTEL_GENAI_SEMCONV=false" in str(retriever.missing)
-    root = part_of(
-        mlflow.read_span, {"gen_ai.operation.name": "CHAIN"}, scope="mlflow.tracing.provider"
-    )
     assert (root.operation, root.missing) == (Operation.APP, retriever.missing)
-    model = made_span(
-        {"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"},
-        scope="mlflow.tracing.provider",
-    )
-    assert mlflow.read_span(model, ()) is None
+    model = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"}
+    assert mlflow.read_span(made_span(model, scope=scope), ()) is None

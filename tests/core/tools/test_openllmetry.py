@@ -1,6 +1,7 @@
 """OpenLLMetry: its messages old and new, tasks, and results of vector stores."""
 
 import json
+from functools import partial
 
 import pytest
 
@@ -8,10 +9,11 @@ from judgeboard.tools import openllmetry
 from judgeboard.traces.spans import Operation, Passage, SpanEvent
 from made_spans import part_of
 
+read_part = partial(part_of, openllmetry.read_span)
+
 
 def test_old_openllmetry_numbers_its_messages():
-    part = part_of(
-        openllmetry.read_span,
+    part = read_part(
         {
             "llm.request.type": "chat",
             "gen_ai.prompt.10.content": "And nylon?",
@@ -47,8 +49,7 @@ def test_old_openllmetry_on_langchain_writes_no_text_as_json_and_the_session_bes
         "gen_ai.completion.0.content": '""',
         "gen_ai.completion.0.tool_calls.0.name": "lookup",
     }
-    part = part_of(
-        openllmetry.read_span,
+    part = read_part(
         {"llm.request.type": "chat", "gen_ai.prompt.0.content": "Hi?", **called},
     )
     assert (part.question, part.answer, [call["name"] for call in part.tool_calls]) == (
@@ -62,17 +63,13 @@ def test_old_openllmetry_on_langchain_writes_no_text_as_json_and_the_session_bes
         "metadata": {"thread_id": "t-1", "build": "1"},
     }
     root = {"traceloop.span.kind": "workflow", "traceloop.entity.input": json.dumps(given)}
-    part = part_of(
-        openllmetry.read_span, root | {"traceloop.entity.output": '{"outputs": "Hello."}'}
-    )
+    part = read_part(root | {"traceloop.entity.output": '{"outputs": "Hello."}'})
     assert (part.question, part.answer, part.session) == ("Hi?", "Hello.", "t-1")
     assert (part.tags, part.metadata) == (("prod",), {"build": "1"})
 
 
 def test_openllmetry_without_content_says_which_variable_turns_it_on():
-    part = part_of(
-        openllmetry.read_span, {"llm.request.type": "chat", "gen_ai.usage.prompt_tokens": 9}
-    )
+    part = read_part({"llm.request.type": "chat", "gen_ai.usage.prompt_tokens": 9})
     assert "TRACELOOP_TRACE_CONTENT=true" in str(part.missing)
 
 
@@ -97,7 +94,7 @@ def test_a_task_of_openllmetry_that_returns_documents_is_a_retrieval(name, outpu
         "traceloop.entity.input": '{"args": ["Hi?"], "kwargs": {}}',
         "traceloop.entity.output": json.dumps(output),
     }
-    part = part_of(openllmetry.read_span, attributes)
+    part = read_part(attributes)
     assert (part.operation, part.question) == (operation, "Hi?")
     assert (part.passages is not None) == (
         isinstance(output, dict) or operation is Operation.RETRIEVAL
@@ -118,7 +115,7 @@ def test_a_task_of_openllmetry_that_returns_documents_is_a_retrieval(name, outpu
 )
 def test_documents_that_a_task_of_openllmetry_got_are_passages(given):
     attributes = {"traceloop.span.kind": "task", "traceloop.entity.input": json.dumps(given)}
-    part = part_of(openllmetry.read_span, attributes | {"traceloop.entity.output": '"Hello."'})
+    part = read_part(attributes | {"traceloop.entity.output": '"Hello."'})
     assert (part.operation, part.answer, part.passages) == (
         Operation.APP,
         "Hello.",
@@ -136,8 +133,7 @@ def test_results_of_a_vector_store_are_passages():
         "db.query.result.id": "b",
         "db.query.result.metadata": '{"text": "Two.", "source": "b.pdf"}',
     }
-    part = part_of(
-        openllmetry.read_span,
+    part = read_part(
         {"db.system": "chroma"},
         events=tuple(SpanEvent("db.query.result", 1, each) for each in (event, only_metadata)),
     )

@@ -1,40 +1,39 @@
 """Phoenix: its spans, and the annotations in their attributes."""
 
-import json
 
 import pytest
 
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.responses import NO_PASSAGES
-from tool_files import records
+from tool_files import records, written
+
+TEXTS = {"input.value": "q?", "output.value": "a."}
+ROOT = {
+    "name": "ask",
+    "span_kind": "CHAIN",
+    "parent_id": None,
+    "start_time": 1795233370,
+    "end_time": 1795233372,
+}
 
 
 def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path):
-    root = {
-        "name": "ask",
-        "span_kind": "CHAIN",
-        "parent_id": None,
-        "context": {"trace_id": "t", "span_id": "1"},
-    }
-    root |= {
-        "start_time": 1795233370,
-        "end_time": 1795233372,
-        "attributes": {"input.value": "q?", "output.value": "a."},
-    }
+    root = ROOT | {"context": {"trace_id": "t", "span_id": "1"}, "attributes": TEXTS}
     documents = {
         "retrieval.documents.1.document.content": "p1",
         "retrieval.documents.2.document.content": "p2",
     }
-    find = {"name": "find", "span_kind": "RETRIEVER", "parent_id": "1", "attributes": documents}
-    find |= {
+    find = {
+        "name": "find",
+        "span_kind": "RETRIEVER",
+        "parent_id": "1",
+        "attributes": documents,
         "context": {"trace_id": "t", "span_id": "2"},
         "start_time": "2026-11-21T03:56:11+00:00",
         "end_time": None,
     }
-    for number, rows in enumerate(([root, find], [find, root])):
-        file = tmp_path / f"spans-{number}.jsonl"
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        _, (answer,) = records(file)
+    for rows in ([root, find], [find, root]):
+        _, (answer,) = records(written(tmp_path, *rows))
         assert (answer.query, answer.answer, answer.passages) == ("q?", "a.", ("p1", "p2"))
 
 
@@ -53,7 +52,6 @@ def test_annotations_in_the_attributes_of_a_span_are_read(store, tmp_path, form)
         "annotator_kind": "HUMAN",
     }
     session = {"name": "coherence", "label": "coherent"}
-    texts = {"input.value": "q?", "output.value": "a."}
     lists = {
         "evaluations": [{"evaluation": judge}],
         "annotations": [{"annotation": person}],
@@ -65,21 +63,13 @@ def test_annotations_in_the_attributes_of_a_span_are_read(store, tmp_path, form)
         for one, fields in entry.items()
         for key, value in fields.items()
     }
-    row = {
-        "name": "ask",
-        "span_kind": "CHAIN",
-        "parent_id": None,
-        "start_time": 1795233370,
-        "end_time": 1795233372,
-    }
     if form == "columns":
-        row |= {"context.trace_id": "t", "context.span_id": "1"}
-        row |= {f"attributes.{name}": value for name, value in (texts | flat).items()}
+        more = {f"attributes.{name}": value for name, value in (TEXTS | flat).items()}
+        more |= {"context.trace_id": "t", "context.span_id": "1"}
     else:
-        row |= {"context": {"trace_id": "t", "span_id": "1"}}
-        row |= {"attributes": texts | (flat if form == "dotted" else lists)}
-    file = tmp_path / "spans.jsonl"
-    file.write_text(json.dumps(row))
+        more = {"attributes": TEXTS | (flat if form == "dotted" else lists)}
+        more["context"] = {"trace_id": "t", "span_id": "1"}
+    file = written(tmp_path, ROOT | more)
     summary = import_file(store, file)
     of_sessions = (
         "not read, because they are about sessions and not about answers: coherence (1 time)"

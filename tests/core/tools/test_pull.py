@@ -22,12 +22,7 @@ from judging_log import address
 from recording_tool import Reply
 from stored_rows import row_count, values_of
 from tool_histories import TOOLS as FAKES
-from tool_histories import (
-    OldLangfuseWithHistory,
-    PhoenixWithHistory,
-    time_of,
-    trace_of,
-)
+from tool_histories import OldLangfuseWithHistory, PhoenixWithHistory, time_of, trace_of
 
 COUNT = 8
 LATER = as_utc(time_of(600))

@@ -30,65 +30,42 @@ class Pushed(NamedTuple):
     comment: str | None
 
 
-def of_phoenix(tool):
-    subjects = {SPAN: "first", OTHER: "second"}
-    return [
-        Pushed(
-            subjects[each.get("span_id") or each["trace_id"]],
-            each["name"],
-            each["result"].get("label", each["result"].get("score")),
-            each["annotator_kind"] == "HUMAN",
-            each["result"].get("explanation"),
-        )
-        for each in tool.scores.values()
-    ]
+def of_phoenix(each):
+    given = each["result"]
+    subject = each.get("span_id") or each["trace_id"]
+    value = given.get("label", given.get("score"))
+    is_human = each["annotator_kind"] == "HUMAN"
+    return subject, each["name"], value, is_human, given.get("explanation")
 
 
-def of_mlflow(tool):
-    subjects = {f"tr-{TRACE}": "first", f"tr-{OTHER}": "second"}
-    return [
-        Pushed(
-            subjects[each["trace_id"]],
-            each["assessment_name"],
-            (each.get("feedback") or each.get("expectation"))["value"],
-            each["source"]["source_type"] == "HUMAN",
-            each.get("rationale"),
-        )
-        for each in tool.scores.values()
-    ]
+def of_mlflow(each):
+    value = (each.get("feedback") or each.get("expectation"))["value"]
+    is_human = each["source"]["source_type"] == "HUMAN"
+    return each["trace_id"], each["assessment_name"], value, is_human, each.get("rationale")
 
 
-def of_langfuse(tool):
-    subjects = {TRACE: "first", OTHER: "second"}
-    return [
-        Pushed(
-            subjects[each["traceId"]],
-            each["name"],
-            each["value"],
-            "/" in each["metadata"]["author"] or each["metadata"]["author"] == "gold",
-            each.get("comment"),
-        )
-        for each in tool.scores.values()
-        if each["traceId"] in tool.known
-    ]
+def of_langfuse(each):
+    author = each["metadata"]["author"]
+    is_human = "/" in author or author == "gold"
+    return each["traceId"], each["name"], each["value"], is_human, each.get("comment")
 
 
-def of_langsmith(tool):
-    subjects = {TRACE: "first", OTHER: "second"}
-    return [
-        Pushed(
-            subjects[each["run_id"].replace("-", "")],
-            each["key"],
-            each.get("value") or each.get("score"),
-            each["feedback_source"]["type"] != "model",
-            each.get("comment"),
-        )
-        for each in tool.scores.values()
-    ]
+def of_langsmith(each):
+    value = each.get("value") or each.get("score")
+    is_human = each["feedback_source"]["type"] != "model"
+    return each["run_id"], each["key"], value, is_human, each.get("comment")
+
+
+def of_collector(record):
+    values = {each["key"]: next(iter(each["value"].values())) for each in record["attributes"]}
+    score = "gen_ai.evaluation"
+    value = values.get(f"{score}.score.label", values.get(f"{score}.score.value"))
+    is_human = values["judgeboard.kind"] != "judgments"
+    name, comment = values[f"{score}.name"], values.get(f"{score}.explanation")
+    return record["traceId"], name, value, is_human, comment
 
 
 def of_label_studio(tool):
-    scores = []
     for (kind, _), each in tool.scores.items():
         texts = [
             region["value"]["text"][0] for region in each["result"] if region["from_name"] == "note"
@@ -98,31 +75,11 @@ def of_label_studio(tool):
             if region["type"] != "textarea":
                 plain = value[0] if isinstance(value, list) else float(value)
                 comment = (texts or [None])[0]
-                subject = {1: "first", 2: "second"}[each["task"]]
-                scores.append(
-                    Pushed(subject, region["from_name"], plain, kind == "annotations", comment)
-                )
-    return scores
+                is_human = kind == "annotations"
+                yield str(each["task"]), region["from_name"], plain, is_human, comment
 
 
-def of_collector(tool):
-    scores = []
-    for record in tool.scores.values():
-        values = {each["key"]: next(iter(each["value"].values())) for each in record["attributes"]}
-        scores.append(
-            Pushed(
-                {TRACE: "first", OTHER: "second"}[record["traceId"]],
-                values["gen_ai.evaluation.name"],
-                values.get(
-                    "gen_ai.evaluation.score.label", values.get("gen_ai.evaluation.score.value")
-                ),
-                values["judgeboard.kind"] != "judgments",
-                values.get("gen_ai.evaluation.explanation"),
-            )
-        )
-    return scores
-
-
+# A fake of each tool, what it calls the two answers, and what one of its scores is.
 TOOLS = {
     "phoenix": (fakes.FakePhoenix, (SPAN, OTHER), of_phoenix),
     "mlflow": (fakes.FakeMlflow, (f"tr-{TRACE}", f"tr-{OTHER}"), of_mlflow),
@@ -135,6 +92,14 @@ TOOLS = {
     "label-studio": (fakes.FakeLabelStudio, ("1", "2"), of_label_studio),
     "otlp": (fakes.FakeCollector, (TRACE, OTHER), of_collector),
 }
+
+
+def scores_of(name, tool):
+    """The scores that a tool has of the two answers."""
+    _, known, score_of = TOOLS[name]
+    read = score_of(tool) if name == "label-studio" else map(score_of, tool.scores.values())
+    subjects = dict(zip(known, ("first", "second"), strict=True))
+    return [Pushed(subjects[subject], *score) for subject, *score in read if subject in subjects]
 
 
 def judged_and_reviewed(log):
@@ -207,16 +172,16 @@ def pushed_to(tool, name, log, **options):
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name, sqlite_log):
-    fake, known, scores_of = TOOLS[name]
+    fake, known, _ = TOOLS[name]
     first, _ = judged_and_reviewed(sqlite_log)
     with fake(*known) as tool:
         tool.failing = [503, 429]
         result = pushed_to(tool, name, sqlite_log)
         expected = JUDGMENTS + REVIEWS + GOLD
-        assert [each for each in scores_of(tool) if each.comment == NOTE] == []
-        assert without_comments(scores_of(tool)) == without_comments(expected)
+        assert [each for each in scores_of(name, tool) if each.comment == NOTE] == []
+        assert without_comments(scores_of(name, tool)) == without_comments(expected)
         if name != "label-studio":
-            assert {each.comment for each in scores_of(tool)} == {None, "cited"}
+            assert {each.comment for each in scores_of(name, tool)} == {None, "cited"}
         unknown = name == "langfuse"  # it stores scores of traces that it does not have
         assert result.sent == {"judgments": 2 + unknown, "reviews": 2, "gold": 1}
         assert sum(result.refused.values()) == 2 - unknown
@@ -251,10 +216,10 @@ def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name, 
             *GOLD,
         ]
         if name == "otlp":  # a log has no rows to overwrite: the newest record counts
-            newest = scores_of(tool)[len(expected) :]
+            newest = scores_of(name, tool)[len(expected) :]
             assert without_comments(newest) == without_comments([*changed[:2], *changed[4:6]])
         else:
-            assert in_order(scores_of(tool)) == in_order(changed)
+            assert in_order(scores_of(name, tool)) == in_order(changed)
             # By another address nothing is known of what it has, as after a push that was killed.
             elsewhere = tool.address.replace("127.0.0.1", "localhost")
             again = push(
@@ -266,7 +231,7 @@ def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name, 
             )
             assert again.sent == result.sent
             has = [
-                score for score in scores_of(tool) if score.name != "expected_response"
+                score for score in scores_of(name, tool) if score.name != "expected_response"
             ]  # the only one that is new
             assert in_order(has) == in_order(changed)
 

@@ -21,6 +21,7 @@ from judgeboard.store.rules import list_rules, take_rule
 from judgeboard.store.tables import PushTarget
 from judgeboard.store.tools import due_targets
 from judgeboard.tools.push import add_target, push_due, push_to, target_state
+from stored_rows import read
 
 TRACES = [f"{number:032x}" for number in range(1, 121)]
 
@@ -32,14 +33,12 @@ def judged(log, traces):
 
 
 def targets(log):
-    with log.store.reading() as connection:
-        return list_rules(connection, PushTarget)
+    return read(log.store, list_rules, PushTarget)
 
 
 def state(log):
     (target,) = targets(log)
-    with log.store.reading() as connection:
-        return target_state(target, live_workers(connection))
+    return target_state(target, read(log.store, live_workers))
 
 
 def change(log, new):

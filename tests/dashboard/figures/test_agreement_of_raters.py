@@ -11,7 +11,7 @@ from judgeboard.reports.agreement import report_results
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard_dashboard.widgets.navigation import cell_rows
-from stored_rows import read
+from stored_rows import read, write_to
 
 PEOPLE, REPEATS = "People and people", "Judge and its repeats"
 
@@ -52,8 +52,7 @@ def test_a_judge_with_its_repeats(open_page, sqlite_store):
         for place, each in enumerate(log.answers(12))
         for number in range(2)
     ]
-    with sqlite_store.writing() as connection:
-        store_judgments(connection, version, None, said)
+    write_to(sqlite_store, store_judgments, version, None, said)
     app = open_page("agreement", compare=REPEATS, grade="Quality")
     assert "33 % [" in texts(app, "jb-say")[0]
     assert [each.split(" / ") for each in table(app, "Raters")["Raters"]] == [["ask 1", "ask 2"]]

@@ -44,7 +44,7 @@ from judgeboard.store.runs import AskMode
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import ANCHOR_JUDGMENT, RESPONSE, RUN
 from judging_log import number_in, rag, store_answers
-from stored_rows import read, rows_of
+from stored_rows import read, rows_of, write_to
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"
 
@@ -113,8 +113,7 @@ def test_the_answers_that_show_a_fault_are_listed(open_page, sqlite_store):
         )
         for number in range(40)
     ]
-    with sqlite_store.writing() as connection:
-        store_responses(connection, rows)
+    write_to(sqlite_store, store_responses, rows)
     judge_pending(sqlite_store, make_judge("lexical"))
     make_control_answers(sqlite_store, kinds=["hedges_removed"])
     judge_control_answers(sqlite_store, make_judge("lexical"))
@@ -212,7 +211,7 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
     if not better:
         assert "Accept prompt" not in labels(app)
         return
-    app = press(app, "align_accept")
+    press(app, "align_accept")
     assert "as rag v2" in shown(app)
     assert [each.title for each in read(sqlite_store, list_versions)] == [
         "rag v1",
@@ -289,12 +288,12 @@ def test_control_answers_are_made_and_judged_in_a_job_from_the_page(sqlite_store
     # None are made yet.
     assert "controls_judge" not in [each.key for each in page.button]
     page.number_input(key="controls_n").set_value(12)
-    page = press(page.run(), "controls_add")
+    press(page.run(), "controls_add")
     assert "Made: " in shown(page)
     made = [each for each in rows_of(sqlite_store, RESPONSE) if each["kind"] == "control"]
     assert made
     calls = next(each for each in texts(page, "jb-cap") if "offline: no cost" in each)
-    page = press(page, "controls_judge")
+    press(page, "controls_judge")
     (job,) = recent_jobs(sqlite_store)
     # The estimate is of this job.
     assert f"{job.selected} answers" in calls

@@ -97,7 +97,7 @@ def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page, p
     assert "rag v1 alone" in shown(page)
     assert "Missing: 60" in shown(page)
     assert "12 minutes" in shown(page)
-    page = press(page, "rate_plan")
+    press(page, "rate_plan")
     assert [title.value for title in page.title] == ["Review"]
     assert "Label " in shown(page)
 
@@ -116,7 +116,7 @@ def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page, page_sto
     )
     page = open_page("overview")
     assert text_with(page, "Missing: ", "10 more answers", "10 minutes")
-    page = press(page, "overlap_queue")
+    press(page, "overlap_queue")
     assert page.session_state["nq_reviews_needed"] == 2
 
 
@@ -180,7 +180,7 @@ def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_th
     assert re.findall(r"\d+", said) == ["3", "2"]
     assert " shop: " in said
     assert said.endswith(": retrieval")
-    app = press(app, "failure_0_open")
+    press(app, "failure_0_open")
     assert app.toggle(key="unused").value
     assert {row[1] for row in table_rows(app, "Result")} == {"no answer"}
     assert {row[-1] for row in table_rows(app, "Result")} == {Sent(2).trace_id, Sent(3).trace_id}

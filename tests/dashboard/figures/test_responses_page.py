@@ -13,7 +13,7 @@ from judgeboard.measure.trend import trend
 from judgeboard.store.storing import store_responses
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.navigation import cell_rows
-from stored_rows import read
+from stored_rows import read, write_to
 
 
 def count_in(app):
@@ -89,20 +89,20 @@ def test_nothing_matches_and_nothing_is_there(open_page, sqlite_store):
 
 
 def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page, sqlite_store):
-    with sqlite_store.writing() as connection:
-        store_responses(
-            connection,
-            [
-                Response(
-                    "log",
-                    f"a{n}",
-                    "q",
-                    "a",
-                    metadata={"tenant": f"t{n % 3}", "n": n, "x<b>": "<b>bold</b>"},
-                )
-                for n in range(120)
-            ],
-        )
+    write_to(
+        sqlite_store,
+        store_responses,
+        [
+            Response(
+                "log",
+                f"a{n}",
+                "q",
+                "a",
+                metadata={"tenant": f"t{n % 3}", "n": n, "x<b>": "<b>bold</b>"},
+            )
+            for n in range(120)
+        ],
+    )
     app = open_page("responses", **{"metadata.tenant": ["t1", "t2"], "column": ["n", '"x<b>"']})
     assert count_in(app) == 80
     [chip] = [label for label in labels(app) if label.endswith("✕")]

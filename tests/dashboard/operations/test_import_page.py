@@ -16,7 +16,7 @@ from judgeboard.store.storing import list_batches
 from judgeboard.store.tables import EVENT, JUDGMENT, REVIEW, REVIEWER
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.imports import MISSED, field_words
-from stored_rows import read, rows_of
+from stored_rows import read, rows_of, write_to
 
 VIEW = Path(session.__file__).with_name("views") / "sources.py"
 LOG = [
@@ -268,8 +268,7 @@ RECORDED = {
 
 @pytest.mark.parametrize("kind", RECORDED)
 def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store, kind):
-    with sqlite_store.writing() as connection:
-        store_pairs(connection, [Pair("default", "p0", "which?", "left", "right")])
+    write_to(sqlite_store, store_pairs, [Pair("default", "p0", "which?", "left", "right")])
     row, done = RECORDED[kind]
     page = upload([row], kind=kind)
     assert "1 of 1" in lead(page)

@@ -13,7 +13,7 @@ def test_a_key_is_created_shown_once_used_and_revoked(open_page, page_rows, page
     assert app.button(key="key_create").disabled
     app.text_input(key="key_name").set_value("checkout")
     app.number_input(key="key_days").set_value(90)
-    app = press(app.run(), "key_create")
+    press(app.run(), "key_create")
     [token] = [code.value for code in app.code]
     assert token.startswith("jb_")
     [[name, state, last_used, *_]] = table_rows(app, "Last used")
@@ -27,7 +27,7 @@ def test_a_key_is_created_shown_once_used_and_revoked(open_page, page_rows, page
     assert token not in shown(app) + str([code.value for code in app.code])
     assert table_rows(app, "Last used")[0][2]
     [revoke] = [each.key for each in app.button if (each.key or "").startswith("key_revoke_")]
-    app = press(app, revoke)
+    press(app, revoke)
     [[_, state, *_]] = table_rows(app, "Last used")
     assert state == "revoked"
     assert not [each for each in app.button if (each.key or "").startswith("key_revoke")]

@@ -14,6 +14,7 @@ from judgeboard.store.storing import finish_batch, start_batch, store_responses
 from judgeboard.store.tables import Run
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.long_work import FirstSeen
+from stored_rows import write_to
 
 
 def chips(app):
@@ -58,37 +59,38 @@ def test_the_chip_shows_what_runs_now_and_leads_to_runs(page_rows, page_store, o
 def test_work_that_ended_or_whose_process_is_gone_shows_no_chip(page_rows, page_store, open_page):
     start(page_store, asked=5, ago=timedelta(minutes=3))
     ended = start(page_store, asked=5)
-    with page_store.writing() as connection:
-        finish_run(connection, ended, RunState.DONE)
+    write_to(page_store, finish_run, ended, RunState.DONE)
     assert chips(open_page("trends")) == []
 
 
 def test_an_import_shows_its_file_until_it_ends(page_rows, page_store, open_page):
     before = utc_now() - timedelta(minutes=10)
-    with page_store.writing() as connection:
-        batch = start_batch(
-            connection,
-            file="a_*b*.jsonl",
-            sha256=None,
-            importer="x",
-            kind="responses",
-            actor="Mara",
-            now=before,
-        )
+    batch = write_to(
+        page_store,
+        start_batch,
+        file="a_*b*.jsonl",
+        sha256=None,
+        importer="x",
+        kind="responses",
+        actor="Mara",
+        now=before,
+    )
     assert chips(open_page("trends")) == [], "it broke off"
-    with page_store.writing() as connection:
-        store_responses(
-            connection, [Response("log", "new", "q?", "a")], batch_id=batch, now=utc_now()
-        )
+    write_to(
+        page_store,
+        store_responses,
+        [Response("log", "new", "q?", "a")],
+        batch_id=batch,
+        now=utc_now(),
+    )
     assert chips(open_page("trends")) == [r"Importing a\_\*b\*\.jsonl"]
-    with page_store.writing() as connection:
-        finish_batch(connection, batch, {}, utc_now())
+    write_to(page_store, finish_batch, batch, {}, utc_now())
     assert chips(open_page("trends")) == []
 
 
-def test_no_key_press_reads_what_runs(page_rows, page_store, open_page):
+def test_no_key_press_reads_what_runs(page_store, open_flag):
     start(page_store, asked=120)
-    page = open_page("item", flag=page_rows.flags["claims"])
+    page = open_flag("claims")
     statements = []
     event.listen(
         session.store().engine,

@@ -8,12 +8,7 @@ from starlette.testclient import TestClient
 from streamlit import config
 
 from judgeboard.accounts import accounts
-from judgeboard.accounts.accounts import (
-    invite,
-    person_of_link,
-    person_of_session,
-    set_password,
-)
+from judgeboard.accounts.accounts import invite, person_of_link, person_of_session, set_password
 from judgeboard.domain import Role
 from judgeboard.people.roster import remove_person
 from judgeboard.store.api_keys import token_hash

@@ -35,11 +35,11 @@ def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page):
 
 def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store):
     page = open_page("rejudge", query_type="complex")
-    page = enter(page, "ask_version", OFFLINE)
+    enter(page, "ask_version", OFFLINE)
     assert "6 answers" in texts(page, "jb-say")[0]
     assert "offline" in texts(page, "jb-say")[0]
     assert page.button(key="rejudge_start").label == "Rejudge 6 answers"
-    page = click(page, "rejudge_start")
+    click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
     assert (job.actor, job.where, job.mode) == ("Mara", RowFilter(query_types=("complex",)), "all")
     assert job.judge == {"kind": "lexical"}
@@ -67,11 +67,11 @@ def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store, endpoint):
     enter(page, "rejudge_max_cost", 0.5)
     assert "9 calls" in texts(page, "jb-say")[0]
     assert "$" not in texts(page, "jb-say")[0]
-    page = click(page, "rejudge_start")
+    click(page, "rejudge_start")
     with working(sqlite_store):
         job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
     assert job.judge == rag(endpoint, claims=False)
-    page = page.run()
+    page.run()
     assert "Done in" in markup(page)
     assert "<b>9</b> ok" in markup(page)
     # The same judge had judged before by another version: what changed side stands first.
@@ -88,7 +88,7 @@ def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store):
     question = read(sqlite_store, load_item, answer).response.query
     assert question in shown(page)
     enter(page, "ask_version", OFFLINE)
-    page = click(page, "rejudge_start")
+    click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
     assert (job.where, job.selected) == (RowFilter(response_ids=(answer,)), 1)
     assert "one answer" in markup(page)
@@ -97,11 +97,11 @@ def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store):
 def test_who_has_no_name_is_asked_for_it(page_rows, open_page, sqlite_store):
     page = open_page("rejudge", reviewer="")
     enter(page, "ask_version", OFFLINE)
-    page = click(page, "rejudge_start")
+    click(page, "rejudge_start")
     assert text_with(page, "your name", cls="jb-note")
     assert not recent_jobs(sqlite_store)
     enter(page, "who_name", "Jon")
-    page = click(page, "rejudge_start")
+    click(page, "rejudge_start")
     assert "requested by Jon" in shown(page)
     assert [job.actor for job in recent_jobs(sqlite_store)] == ["Jon"]
 
@@ -109,7 +109,7 @@ def test_who_has_no_name_is_asked_for_it(page_rows, open_page, sqlite_store):
 def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store):
     job_id = ask(sqlite_store, {"kind": "lexical"})
     page = open_page("rejudge", job=job_id)
-    page = click(page, "job_cancel")
+    click(page, "job_cancel")
     assert job_progress(sqlite_store, job_id).state == "cancelled"
     assert "job_cancel" not in [button.key for button in page.button]
     assert text_with(page, "Cancelled", "0 of", cls="jb-note")
@@ -149,7 +149,7 @@ def test_a_stored_judge_is_asked_with_its_own_options(page_rows, open_page, sqli
     judge_pending(sqlite_store, make_judge(**judge), where=RowFilter(text="plain-0"))
     version = next(each for each in read(sqlite_store, list_versions) if each.kind == "rating")
     page = open_page("rejudge", text="plain-0")
-    page = enter(page, "ask_version", f"{version.title} · {version.model}")
+    enter(page, "ask_version", f"{version.title} · {version.model}")
     click(page, "rejudge_start")
     with working(sqlite_store):
         job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
@@ -169,7 +169,7 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     )
     page = open_page("rejudge", text="number-")
     words = f"{version.title} · {version.model}"
-    page = enter(page, "ask_version", words)
+    enter(page, "ask_version", words)
     address = page.text_input(key=f"ask_base_url_{words}")
     assert address.value == endpoint.url
     destination = f"4 answers to {host} (openai)"
@@ -179,14 +179,14 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     page = address.set_value("").run()
     assert destination in shown(page)
     assert "api.openai.com" not in page.text_input(key=f"ask_base_url_{words}").placeholder
-    page = enter(page, f"ask_base_url_{words}", "https://api.example.com/v1")
+    enter(page, f"ask_base_url_{words}", "https://api.example.com/v1")
     assert text_with(page, host, "api.example.com (openai)", cls="jb-note")
     assert page.button(key="rejudge_start").disabled
     (agree,) = page.checkbox
     assert "4 answers" in agree.label
     assert "api.example.com" in agree.label
     page = agree.check().run()
-    page = click(page, "rejudge_start")
+    click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
     assert job.judge["base_url"] == "https://api.example.com/v1"
 
@@ -203,7 +203,7 @@ def test_where_only_the_host_is_known_the_address_is_asked_for(
         version = next(each for each in list_versions(connection) if each.model == "gpt-4o-mini")
     page = open_page("rejudge", text="number-")
     words = f"{version.title} · {version.model}"
-    page = enter(page, "ask_version", words)
+    enter(page, "ask_version", words)
     assert text_with(page, endpoint.url.split("/")[2], cls="jb-note")
     assert "api.openai.com" not in page.text_input(key=f"ask_base_url_{words}").placeholder + shown(
         page

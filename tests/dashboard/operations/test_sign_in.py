@@ -491,7 +491,7 @@ def test_only_an_admin_sees_the_address_of_the_database(
     assert (path in commands) is (role is Role.ADMIN)
     Path(path).replace(f"{path}.away")
     session.store().close()
-    page = page.run()
+    page.run()
     assert path not in "".join(code.value for code in page.code) + markup(page)
 
 

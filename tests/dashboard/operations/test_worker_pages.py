@@ -16,12 +16,7 @@ from judgeboard.measure.notes import note
 from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.runs.judging_rules import add_rule, rule_progress
 from judgeboard.runs.rules import change_rule
-from judgeboard.store.alerts import (
-    begin_attempt,
-    end_attempt,
-    get_delivery,
-    store_delivery,
-)
+from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, store_delivery
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.rules import list_rules
@@ -76,7 +71,7 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page, page_rows, page_s
     [source, *_] = app.multiselect(key="judging_sources").options
     app.multiselect(key="judging_sources").set_value([source])
     app.toggle(key="judging_existing").set_value(True)
-    app = press(app.run(), "judging_add")
+    press(app.run(), "judging_add")
     # The form is ready for the next rule.
     assert not app.text_input(key="judging_name").value
     what = f"lexical v1, 100 % of poor rating, source {source}"
@@ -113,8 +108,8 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     assert app.dataframe[0].value["Model"][0] == "qwen3-4b"
     assert text_with(app, f"{before.waiting} waiting", "chat v1")
     assert text_with(app, "gpu:8000")
-    app = enter(app, "judging_of_live_chat v1_model", "qwen3-8b")
-    app = press(app, "judging_set_live")
+    enter(app, "judging_of_live_chat v1_model", "qwen3-8b")
+    press(app, "judging_set_live")
     line = rule_progress(page_store)[0]
     assert (line.version.title, line.rule.name, line.rule.max_calls) == ("chat v2", "live", 9)
     assert line.rule.at == before.rule.at
@@ -124,14 +119,14 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     # The rule keeps its place.
     assert list(app.dataframe[0].value["Judge"]) == ["chat v2", "lexical v1"]
     assert app.dataframe[0].value["Model"][0] == "qwen3-8b"
-    app = press(app, "judging_set_live")
+    press(app, "judging_set_live")
     assert text_with(app, "already", "chat v2", cls="jb-note")
     app.text_input(key="judging_name").set_value("second")
-    app = enter(app, "judging_judge", "New judge: rag (groundedness and quality)")
+    enter(app, "judging_judge", "New judge: rag (groundedness and quality)")
     # No model is named.
     assert app.button(key="judging_add").disabled
     enter(app, "judging_model", "another-model")
-    app = press(app, "judging_add")
+    press(app, "judging_add")
     # The next rule does not get this model unnoticed.
     assert not app.text_input(key="judging_model").value
     judges = [each.version.title for each in rule_progress(page_store)]
@@ -147,7 +142,7 @@ def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
     app = open_page("judging")
     change_rule(page_store, RuleKind.JUDGE, "first", RuleState.REMOVED, "Jon")
     add_rule(page_store, "third", judge={"kind": "lexical"}, actor="Jon")
-    app = press(app, "judge_removed")
+    press(app, "judge_removed")
     assert [each.rule.name for each in rule_progress(page_store)] == [names[1], "third"]
     assert [each.rule.name for each in rule_progress(page_store, name="third")] == ["third"]
     # The name is text, not markdown.
@@ -186,17 +181,14 @@ def alert_rules(store):
 
 @pytest.mark.parametrize(
     ("to", "why"),
-    [
-        ("webhook:https://example.org/S3CRET", "webhook"),
-        ("command", "JUDGEBOARD_ALERT_COMMAND"),
-    ],
+    [("webhook:https://example.org/S3CRET", "webhook"), ("command", "JUDGEBOARD_ALERT_COMMAND")],
 )
 def test_a_destination_that_cannot_be_used_is_said_without_its_secret_and_not_stored(
     open_page, page_rows, page_store, to, why
 ):
     app = alert_form(open_page, "flags", to, "open_flags")
     app.number_input(key="alert_above_open_flags").set_value(0.0)
-    app = press(app.run(), "alert_add")
+    press(app.run(), "alert_add")
     assert text_with(app, why, cls="jb-note")
     assert "S3CRET" not in shown(app)
     assert not alert_rules(page_store)
@@ -205,7 +197,7 @@ def test_a_destination_that_cannot_be_used_is_said_without_its_secret_and_not_st
 def test_an_alert_rule_is_added_tested_paused_and_removed(open_page, page_rows, page_store):
     app = alert_form(open_page, "`flags`", "slack:env:SLACK_URL", "open_flags")
     app.number_input(key="alert_above_open_flags").set_value(0.0)
-    app = press(app.run(), "alert_add")
+    press(app.run(), "alert_add")
     assert text_with(app, "Added: `flags`.", "judgeboard worker", cls="jb-say")
     assert text_with(app, note("unset_webhooks", variables=["SLACK_URL"]).text, cls="jb-wrong")
     # The form is ready for the next rule.
@@ -253,7 +245,7 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(
     assert [words.lower() for words in measures] == [
         MEASURES[each].words.lower() for each in LEVEL_MEASURES
     ]
-    app = enter(app, "alert_measure", of_rubric)
+    enter(app, "alert_measure", of_rubric)
     # A level has no threshold of its own.
     assert app.button(key="alert_add").disabled
     app.text_input(key="alert_last").set_value("1d")
