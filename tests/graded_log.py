@@ -226,3 +226,15 @@ class GradedLog:
                 insert(REVIEWER).returning(REVIEWER.c.id), row
             ).scalar_one()
         return self.reviewers[name]
+
+
+def scored_and_labelled(log):
+    """Store 200 answers that one judge scored and one person labelled; two in three are good, with higher scores."""
+    ids = log.answers(200, query_type="sql")
+    bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
+    scores = {
+        each: (place * 37 % 101) / 300 + (0.1 if bad[each] else 0.6)
+        for place, each in enumerate(ids)
+    }
+    log.say(log.version(), {each: {"groundedness": round(scores[each], 3)} for each in ids})
+    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})

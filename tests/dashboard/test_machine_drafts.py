@@ -51,7 +51,7 @@ def test_a_draft_is_dismissed_in_the_list(draft, open_page, sqlite_store):
 
 
 def test_the_list_confirms_failure_modes_and_says_what_cannot_be_stored(
-    page_rows, open_page, page_store, monkeypatch
+    page_rows, open_page, page_store
 ):
     modes = DraftedModes(modes=[DraftedMode(name="Wrong number")])
     number = add_draft(page_store, DraftKind.FAILURE_MODES, modes, by="key:agent")

@@ -43,7 +43,7 @@ def spans(app):
     return [body for body in bodies(app) if "jb-span" in body]
 
 
-def test_the_tree_of_spans_is_read_only_while_it_is_open(traced, page_store, open_page):
+def test_the_tree_of_spans_is_read_only_while_it_is_open(traced, open_page):
     statements = []
     event.listen(
         session.store().engine,

@@ -1,12 +1,11 @@
 """The command that measures agreement, as somebody in a terminal meets it."""
 
-import json
 import shlex
 
 import pytest
 
 from command_lines import run_line
-from graded_log import BAD, GOOD
+from graded_log import BAD, GOOD, labels_in
 from judgeboard.cli.app import run
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.reviews.queues import add_schema, create_queue
@@ -17,21 +16,21 @@ from queue_case import CONFIRM, queue_case
 
 @pytest.fixture
 def graded(sqlite_log):
-    """A database in which a judge and two people labelled 40 answers; returns its address."""
+    """A log in which a judge and two people labelled 40 answers."""
     log = sqlite_log
     ids = log.answers(40, query_type="sql")
-    labels = {each: {"label": BAD if place % 4 == 0 else GOOD} for place, each in enumerate(ids)}
+    labels = labels_in(ids, ids[::4])
     log.say(log.version(), labels | {ids[0]: {"label": GOOD}})
     for reviewer in ("mara", "jon"):
         log.reviews(labels, reviewer)
-    return address(log.store)
+    return log
 
 
 def test_too_few_grades_are_said_once_with_the_command_that_gets_more(sqlite_log, capsys):
     ids = sqlite_log.answers(20)
     sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
     sqlite_log.review_all(ids[:2], label=GOOD)
-    db = str(sqlite_log.store.engine.url.database)
+    db = address(sqlite_log.store)
     assert run_line(f"agreement --where source=log --db {db}") == 0
     printed, suggested = capsys.readouterr()
     assert "2 graded answers" in printed
@@ -44,10 +43,9 @@ def test_too_few_grades_are_said_once_with_the_command_that_gets_more(sqlite_log
     assert "--n 10 --needed 2" in capsys.readouterr().err
 
 
-def test_where_no_judge_is_named_the_others_are(graded, sqlite_log, capsys):
-    def others(*words):
-        assert run(["agreement", *words, "--json", "--db", graded]) == 0
-        steps = json.loads(capsys.readouterr().out)["next"]
+def test_where_no_judge_is_named_the_others_are(graded, sqlite_log, typed):
+    def others(words=""):
+        steps = typed(f"agreement {words} --json")["next"]
         return [each["values"] for each in steps if each["code"] == "other_versions"]
 
     assert others() == []
@@ -55,32 +53,24 @@ def test_where_no_judge_is_named_the_others_are(graded, sqlite_log, capsys):
     sqlite_log.review_all(ids, label=GOOD)
     sqlite_log.say_all(sqlite_log.version("nli"), ids, label=GOOD)
     assert others() == [{"title": "rag v1", "others": ["nli v1"]}]
-    assert others("--judge-version", "nli v1") == []
+    assert others("--judge-version 'nli v1'") == []
 
 
-def test_the_report_is_written_beside_what_is_said(graded, tmp_path, shell):
+def test_the_report_is_written_beside_what_is_said(graded, tmp_path, typed):
     report = tmp_path / "agreement.html"
-    assert f"written to {report}" in shell(f"agreement --db {graded} --report {report}")
+    assert f"written to {report}" in typed(f"agreement --report {report}")
     assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert "SQLite database" in shell(
-        f"agreement --db {graded} --report {tmp_path / 'judgeboard.db'}", code=2
-    )
-    shell(f"agreement --db {graded}")
+    over_it = f"agreement --report {tmp_path / 'judgeboard.db'}"
+    assert "SQLite database" in typed(over_it, code=2)
+    typed("agreement")
 
 
 def test_the_command_in_the_sentence_has_the_filter(sqlite_log, capsys):
     """Without it, the queue would hold answers that the figure is not about."""
     ids = [*sqlite_log.answers(60, query_type="sql"), *sqlite_log.answers(60, query_type="prose")]
-    sqlite_log.say(
-        sqlite_log.version(), {each: {"label": BAD if each % 3 == 0 else GOOD} for each in ids}
-    )
-    sqlite_log.reviews(
-        {
-            each: {"label": BAD if each % 3 == 0 else GOOD}
-            for each in ids
-            if each % 3 == 0 or each % 5 == 0
-        }
-    )
+    bad = ids[2::3]
+    sqlite_log.say(sqlite_log.version(), labels_in(ids, bad))
+    sqlite_log.reviews(labels_in({*bad, *ids[4::5]}, bad))
     db = address(sqlite_log.store)
     assert run_line(f"agreement --where query_type=sql --db {db}") == 0
     command = capsys.readouterr().err.removeprefix("next: ")
@@ -89,13 +79,12 @@ def test_the_command_in_the_sentence_has_the_filter(sqlite_log, capsys):
     assert run(shlex.split(command)[1:]) == 0
 
 
-def test_tied_answers_alone_are_said_to_be_tied(sqlite_log, shell):
+def test_tied_answers_alone_are_said_to_be_tied(sqlite_log, typed):
     ids = sqlite_log.answers(12)
     sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
     for reviewer, label in (("mara", GOOD), ("jon", BAD)):
-        sqlite_log.reviews({each: {"label": label} for each in ids}, reviewer)
-    error = shell(f"agreement --db {address(sqlite_log.store)}", code=2)
-    assert "page Conflicts" in error
+        sqlite_log.review_all(ids, reviewer, label=label)
+    assert "page Conflicts" in typed("agreement", code=2)
 
 
 @pytest.mark.parametrize(
@@ -110,13 +99,13 @@ def test_tied_answers_alone_are_said_to_be_tied(sqlite_log, shell):
         ("--schema support --by source --of people", "remove --of, --by"),
     ],
 )
-def test_what_cannot_be_measured_is_one_line_and_exit_code_2(graded, words, said, shell):
-    error = shell(f"agreement --db {graded} {words}", code=2)
+def test_what_cannot_be_measured_is_one_line_and_exit_code_2(graded, words, said, typed):
+    error = typed(f"agreement {words}", code=2)
     assert said in error
     assert error.count("\n") == 1
 
 
-def test_a_label_schema_is_measured_on_the_answers_of_a_filter(sqlite_store, shell):
+def test_a_label_schema_is_measured_on_the_answers_of_a_filter(sqlite_store, typed):
     case = queue_case(sqlite_store)
     case.flagged(0.1, 0.1)
     case.flagged(0.1, query_type="Summary")
@@ -133,9 +122,9 @@ def test_a_label_schema_is_measured_on_the_answers_of_a_filter(sqlite_store, she
     )
     for who in (case.mara, case.jon) * 3:
         case.say(case.lease(who), who, CONFIRM, choices={"safe": True})
-    words = f"agreement --db {address(sqlite_store)} --schema s --where query_type=QA"
-    assert shell(words).startswith("Filter: QA.")
-    output = json.loads(shell(f"{words} --json"))
+    words = "agreement --schema s --where query_type=QA"
+    assert typed(words).startswith("Filter: QA.")
+    output = typed(f"{words} --json")
     assert (output["where"], [each["n"] for each in output["fields"]]) == (
         {"query_types": ["QA"]},
         [2],

@@ -20,7 +20,6 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure
 from judgeboard.runs import judging
 from judgeboard.store.export import exports
 from judgeboard.store.opening import open_store
-from judging_log import address
 from tool_files import written as written_rows
 
 
@@ -55,7 +54,7 @@ def permissive_umask():
 
 
 def test_only_its_owner_can_read_the_database_and_what_is_written_from_it(
-    permissive_umask, tmp_path, capsys
+    permissive_umask, tmp_path
 ):
     log = tmp_path / "log.jsonl"
     log.write_text('{"id": "a1", "question": "how?", "response": "so"}\n{"id": "a2"}\n')
@@ -73,14 +72,8 @@ def test_only_its_owner_can_read_the_database_and_what_is_written_from_it(
         path.name: filemode(path.stat().st_mode) for path in written.iterdir() if path.is_file()
     }
     store.close()
-    expected = {
-        "judgeboard.db",
-        "judgeboard.db-wal",
-        "judgeboard.db-shm",
-        "rejected.jsonl",
-        "answers.jsonl",
-    }
-    assert expected | {"reviews.parquet"} <= set(modes)
+    database = {f"judgeboard.db{end}" for end in ("", "-wal", "-shm")}
+    assert database | {"rejected.jsonl", "answers.jsonl", "reviews.parquet"} <= set(modes)
     assert set(modes.values()) == {"-rw-------"}, modes
 
 
@@ -105,12 +98,9 @@ def test_a_missing_database_names_the_next_command_and_makes_no_file(tmp_path, s
 
 
 def test_every_suggested_command_opens_the_database_of_this_command(tmp_path, capsys, shell):
-    database, log = str(tmp_path / "my log.db"), tmp_path / "log.jsonl"
-    log.write_text(
-        json.dumps(
-            {"id": "a1", "question": "how?", "response": "As `judgeboard flags apply` does."}
-        )
-    )
+    database = str(tmp_path / "my log.db")
+    answer = "As `judgeboard flags apply` does."
+    log = written_rows(tmp_path, {"id": "a1", "question": "how?", "response": answer})
     suggesting = (
         "agreement",
         "labels plan --reach 0.1 --for kappa",
@@ -160,22 +150,18 @@ def test_every_suggested_command_opens_the_database_of_this_command(tmp_path, ca
         "suite list",
     ],
 )
-def test_an_empty_list_names_the_command_that_fills_it(words, sqlite_store, capsys):
-    assert run([*words.split(), "--db", address(sqlite_store)]) == 0
-    assert "`judgeboard " in capsys.readouterr().out
+def test_an_empty_list_names_the_command_that_fills_it(words, typed):
+    assert "`judgeboard " in typed(words)
 
 
 def test_settings_and_findings_are_printed_as_json(database, capsys, shell):
+    settings = json.loads(shell(f"config --json --db {database}"))["settings"]
+    [share] = (each for each in settings if each["name"] == "random_share")
+    assert share["origin"] == "default"
     capsys.readouterr()
-    settings = {
-        each["name"]: each
-        for each in json.loads(shell(f"config --json --db {database}"))["settings"]
-    }
-    assert settings["random_share"]["origin"] == "default"
     run_line(f"doctor --json --db {database}")
-    findings = json.loads(capsys.readouterr().out)["findings"]
-    assert findings
-    assert {*findings[0]} == {"ok", "what", "value", "fix"}
+    finding, *_ = json.loads(capsys.readouterr().out)["findings"]
+    assert {*finding} == {"ok", "what", "value", "fix"}
 
 
 def test_import_exit_codes_tell_all_some_and_none(tmp_path):
@@ -188,8 +174,7 @@ def test_import_exit_codes_tell_all_some_and_none(tmp_path):
 
 
 def test_one_unreadable_file_does_not_keep_the_others_out(database, tmp_path):
-    more = tmp_path / "more.jsonl"
-    more.write_text(json.dumps({"id": "b1", "query": "q", "answer": "a"}))
+    more = written_rows(tmp_path, {"id": "b1", "query": "q", "answer": "a"})
     assert run_line(f"import {tmp_path / 'absent.jsonl'} {more} --db {database}") == 2
     with sqlite3.connect(database) as connection:
         (count,) = connection.execute("SELECT count(*) FROM response").fetchone()
@@ -197,19 +182,16 @@ def test_one_unreadable_file_does_not_keep_the_others_out(database, tmp_path):
 
 
 def test_a_dry_run_makes_no_database(tmp_path):
-    log = tmp_path / "log.jsonl"
-    log.write_text(json.dumps({"query": "q", "answer": "a"}))
+    log = written_rows(tmp_path, {"query": "q", "answer": "a"})
     assert run_line(f"import {log} --dry-run --db {tmp_path / 'new.db'}") == 0
     assert not (tmp_path / "new.db").exists()
 
 
-def test_stats_json_is_json_alone_and_the_same_bytes_each_time(database, capsys, shell):
-    run_line(f"judge --judge lexical --db {database}")
-    capsys.readouterr()
-    first = shell(f"stats --json --db {database}")
+def test_stats_json_is_json_alone_and_the_same_bytes_each_time(database, shell):
+    shell(f"judge --judge lexical --db {database}")
+    first, second = (shell(f"stats --json --db {database}") for _ in range(2))
     assert json.loads(first)["judgments"]["ok"] == 4
-    run_line(f"stats --json --db {database}")
-    assert capsys.readouterr().out == first
+    assert first == second
 
 
 def test_a_reader_that_closes_the_pipe_does_not_change_the_exit_code(
@@ -242,12 +224,10 @@ def test_export_all_writes_a_folder(database, tmp_path):
     )
 
 
-def test_forget_blanks_the_texts_and_keeps_the_scores(database, capsys):
-    run_line(f"judge --judge lexical --db {database}")
-    capsys.readouterr()
-    run_line(f"stats --json --db {database}")
-    before = json.loads(capsys.readouterr().out)
-    assert run_line(f"db forget a1 --yes --db {database}") == 0
+def test_forget_blanks_the_texts_and_keeps_the_scores(database, shell):
+    shell(f"judge --judge lexical --db {database}")
+    before = json.loads(shell(f"stats --json --db {database}"))
+    shell(f"db forget a1 --yes --db {database}")
     with sqlite3.connect(database) as connection:
         texts = "SELECT query, answer, passages, content_hash IS NOT NULL FROM response WHERE external_id = 'a1'"
         assert connection.execute(texts).fetchone() == (None, None, None, 1)
@@ -258,9 +238,7 @@ def test_forget_blanks_the_texts_and_keeps_the_scores(database, capsys):
         judgment = connection.execute(f"{judged} WHERE external_id = 'a1'").fetchone()
         events = connection.execute("SELECT kind FROM event WHERE kind = 'forget'").fetchall()
     assert (judgment, events) == ((None, None, 1), [("forget",)])
-    capsys.readouterr()
-    run_line(f"stats --json --db {database}")
-    assert json.loads(capsys.readouterr().out) == before | {"forgotten": 1}
+    assert json.loads(shell(f"stats --json --db {database}")) == before | {"forgotten": 1}
 
 
 @pytest.mark.parametrize(
@@ -378,18 +356,14 @@ def test_a_run_that_gives_up_waiting_names_the_command_that_goes_on(database, mo
     assert error.endswith(f" --judge lexical --wait 5 --db {database}`\n")
 
 
-def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(database, capsys, shell):
+def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(database, shell):
     db = f"--db {database}"
-    assert run_line(f"judge --judge lexical --limit 3 {db}") == 0
+    shell(f"judge --judge lexical --limit 3 {db}")
     with RecordingEndpoint(always(failure(401, "wrong key"))) as endpoint:
-        assert run_line(f"judge night --model m --base-url {endpoint.base_url} {db}") == 2
-    assert run_line(f"db forget a1 --yes {db}") == 0
-    capsys.readouterr()
-    failed, done = json.loads(shell(f"db events --kind run --json {db}"))["events"]
-    assert (done["details"]["judge"], done["details"]["state"], done["details"]["ok"]) == (
-        "lexical v1",
-        "done",
-        3,
-    )
-    assert (failed["details"]["judge"], failed["details"]["state"]) == ("night v1", "stopped")
-    assert "401" in failed["details"]["reason"]
+        shell(f"judge night --model m --base-url {endpoint.base_url} {db}", code=2)
+    shell(f"db forget a1 --yes {db}")
+    events = json.loads(shell(f"db events --kind run --json {db}"))["events"]
+    failed, done = (event["details"] for event in events)
+    assert (done["judge"], done["state"], done["ok"]) == ("lexical v1", "done", 3)
+    assert (failed["judge"], failed["state"]) == ("night v1", "stopped")
+    assert "401" in failed["reason"]

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import make_url, text
+from sqlalchemy import make_url
 
 from command_lines import run_line
 from judgeboard.cli.app import run
@@ -72,24 +72,21 @@ def test_what_is_wrong_with_an_endpoint_is_1_with_the_fix(sqlite_store, capsys, 
     assert len(wrong) == 1
 
 
-def test_an_address_where_nobody_answers_is_said(sqlite_store, shell):
+def test_an_address_where_nobody_answers_is_said(sqlite_store, typed):
     store_answers(sqlite_store, 1)
     with RecordingEndpoint() as gone:
         pass
-    assert "nothing answers" in shell(
-        f"doctor --model m --base-url {gone.base_url} --db {address(sqlite_store)}", code=1
-    )
+    command = f"doctor --model m --base-url {gone.base_url}"
+    assert "nothing answers" in typed(command, code=1)
 
 
-def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store, shell):
+def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store, typed):
     store_answers(sqlite_store, 1)
-    assert "OPENAI_API_KEY" in shell(
-        f"doctor --model gpt-4o-mini --db {address(sqlite_store)}", code=1
-    )
+    assert "OPENAI_API_KEY" in typed("doctor --model gpt-4o-mini", code=1)
 
 
 def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
-    sqlite_store, tmp_path, monkeypatch, shell
+    sqlite_store, tmp_path, monkeypatch, typed
 ):
     store_answers(sqlite_store, 3)
     theirs, ours = tmp_path / "theirs.toml", tmp_path / "ours.toml"
@@ -98,33 +95,33 @@ def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "strict.md").write_text("# System\nBe strict.\n")
         file.write_text("random_share = 0.5\n" + prompt.format(f"{folder}/strict.md"))
-    database = address(sqlite_store)
 
     def recorded():
         return len(read(sqlite_store, latest_events, EventFilter("use_settings"), limit=10))
 
-    with serving(database, JUDGEBOARD_CONFIG=str(theirs)):
+    with serving(address(sqlite_store), JUDGEBOARD_CONFIG=str(theirs)):
         until(lambda: recorded() == 1, "the settings of the server")
-        assert ": judges, random_share\n" in shell(f"doctor --db {database}", code=1)
+        assert ": judges, random_share\n" in typed("doctor", code=1)
         monkeypatch.setenv("JUDGEBOARD_CONFIG", str(ours))
         # Equal contents in different folders.
-        assert ": equal\n" in shell(f"doctor --db {database}")
+        assert ": equal\n" in typed("doctor")
         theirs.write_text(theirs.read_text().replace("0.5", "0.25"))
         until(lambda: recorded() == 2, "the settings that the running server reads now")
-        assert ": random_share\n" in shell(f"doctor --db {database}", code=1)
+        assert ": random_share\n" in typed("doctor", code=1)
     # The server has ended.
-    shell(f"doctor --db {database}")
+    typed("doctor")
 
 
-def test_a_database_that_cannot_be_used_yet_names_the_next_command(sqlite_store, tmp_path, shell):
+def test_a_database_that_cannot_be_used_yet_names_the_next_command(
+    sqlite_store, tmp_path, shell, typed
+):
     missing = tmp_path / "none.db"
     assert "judgeboard quickstart" in shell(f"doctor --db {missing}", code=1)
     assert not missing.exists()
-    empty = f"doctor --db {address(sqlite_store)}"
-    assert "judgeboard import FILE" in shell(empty, code=1)
+    assert "judgeboard import FILE" in typed("doctor", code=1)
     with sqlite_store.writing() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    assert "judgeboard export all" in shell(empty, code=1)
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    assert "judgeboard export all" in typed("doctor", code=1)
 
 
 @pytest.mark.parametrize("command", ["config", "doctor"])
@@ -141,10 +138,9 @@ def test_no_secret_reaches_the_screen(sqlite_store, monkeypatch, capsys, command
     assert "***" in printed.out
 
 
-def test_config_says_which_settings_come_from_where(sqlite_store, monkeypatch, shell):
+def test_config_says_which_settings_come_from_where(typed, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_LOW_GROUNDEDNESS", "0.6")
-    out = shell(f"config --db {address(sqlite_store)}")
-    lines = {line.split()[0]: line.split(maxsplit=1)[1] for line in out.splitlines()}
+    lines = dict(line.split(maxsplit=1) for line in typed("config").splitlines())
     assert lines["low_groundedness"] == "0.6  (JUDGEBOARD_LOW_GROUNDEDNESS)"
     assert lines["low_quality"] == "2  (default)"
     assert lines["OPENAI_API_KEY"] == "not set  (default)"

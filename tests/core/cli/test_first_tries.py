@@ -60,10 +60,8 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
 
 def two_judges_and_a_queue(store):
     store_answers(store, 2)
-    db = f"--db {address(store)}"
-    for name in ("lexical", "other"):
-        assert run_line(f"judge {name} --judge lexical {db}") == 0
-    assert run_line(f"queue create legal {db}") == 0
+    for line in ("judge --judge lexical", "judge other --judge lexical", "queue create legal"):
+        assert run_line(f"{line} --db {address(store)}") == 0
 
 
 @pytest.mark.parametrize(
@@ -93,24 +91,15 @@ def test_a_refusal_ends_with_the_command_of_this_database(
 
 
 def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
-    sqlite_store, capsys, shell, monkeypatch
+    sqlite_store, capsys, typed, monkeypatch
 ):
     question, passages = "How long is a rope? " * 20, ("A rope is 60 m long.",)
     answers = [
-        Response(
-            source="log",
-            external_id=f"a{n}",
-            query=question,
-            answer="Bananas are yellow.",
-            passages=passages,
-        )
-        for n in range(3)
+        Response("log", f"a{n}", question, "Bananas are yellow.", passages) for n in range(3)
     ]
     write_to(sqlite_store, store_responses, answers)
-    db = f"--db {address(sqlite_store)}"
-    assert run_line(f"judge --judge lexical {db}") == 0
-    capsys.readouterr()
-    shown = shell(f"flags apply {db}")
+    typed("judge --judge lexical")
+    shown = typed("flags apply")
     assert f" {read(sqlite_store, count_open_flags):,} open\n" in shown
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("JUDGEBOARD_URL", "http://pages.example/")
@@ -122,42 +111,36 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     assert "(threshold 0.5)" in lines[1]
     assert (lines[2].partition("?flag=")[0].strip(), len(lines)) == ("http://pages.example/item", 6)
     assert output.err.endswith("--limit 3\n")
-    listed = json.loads(shell(f"flags list --where id=a1 --json {db}"))
+    listed = typed("flags list --where id=a1 --json")
     assert [(flag["external_id"], listed["total"]) for flag in listed["flags"]] == [("a1", 1)]
 
 
-def test_versions_alone_lists_them_and_the_version_names_the_program(sqlite_store, shell):
+def test_versions_alone_lists_them_and_the_version_names_the_program(sqlite_store, typed, shell):
     store_answers(sqlite_store, 1)
-    db = f"--db {address(sqlite_store)}"
-    shell(f"judge --judge lexical {db}")
-    assert shell(f"versions {db}").startswith("lexical v1  lexical")
-    assert [
-        version["name"] for version in json.loads(shell(f"versions --json {db}"))["versions"]
-    ] == ["lexical"]
+    typed("judge --judge lexical")
+    assert typed("versions").startswith("lexical v1  lexical")
+    assert [version["name"] for version in typed("versions --json")["versions"]] == ["lexical"]
     assert shell("--version").startswith("judgeboard, version ")
 
 
 def test_every_command_that_selects_answers_takes_since_and_until(
-    sqlite_store, tmp_path, capsys, shell
+    sqlite_store, tmp_path, capsys, typed
 ):
     for day in (1, 2, 3, 4):
         store_answers(
             sqlite_store, 1, first=day, asked_at=datetime(2026, 5, day, 23, 59, tzinfo=UTC)
         )
-    db, output = f"--db {address(sqlite_store)}", tmp_path / "answers.jsonl"
+    output = tmp_path / "answers.jsonl"
     days = "--since 2026-05-02 --until 2026-05-03"
-    assert run_line(f"export responses -o {output} {days} {db}") == 0
+    typed(f"export responses -o {output} {days}")
     exported = [json.loads(line)["asked_at"][:10] for line in output.read_text().splitlines()]
     assert exported == ["2026-05-02", "2026-05-03"]
-    capsys.readouterr()
-    assert "2 asked" in shell(f"judge --judge lexical {days} {db}")
-    assert "given once" in shell(
-        f"judge --judge lexical --where from=2026-05-04 --since 2026-05-03 {db}", code=2
-    )
+    assert "2 asked" in typed(f"judge --judge lexical {days}")
+    twice = "judge --judge lexical --where from=2026-05-04 --since 2026-05-03"
+    assert "given once" in typed(twice, code=2)
     for wrong in ("2026-05", "yesterday", "2026-05-02T10:00"):
-        assert shell(f"agreement --until {wrong} {db}", code=2).startswith(
-            f"judgeboard: --until {wrong}: "
-        )
+        refusal = typed(f"agreement --until {wrong}", code=2)
+        assert refusal.startswith(f"judgeboard: --until {wrong}: ")
     for path in every_command(root):
         assert run([*path, "--help"]) == 0
         text = capsys.readouterr().out
@@ -166,7 +149,7 @@ def test_every_command_that_selects_answers_takes_since_and_until(
         ), path
 
 
-def test_a_rule_that_does_not_exist_is_refused_with_the_rules(sqlite_store, shell):
+def test_a_rule_that_does_not_exist_is_refused_with_the_rules(sqlite_store, typed, shell):
     rule = "--where rule=judges_differ"
     commands = (
         f"flags list {rule}",
@@ -179,39 +162,38 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_rules(sqlite_store, shel
         f"rule add judge live --judge lexical {rule}",
     )
     for line in commands:
-        error = shell(f"{line} --db {address(sqlite_store)}", code=2)
+        error = typed(line, code=2)
         assert "'judges_differ'; rules: low_groundedness, " in error, line
     assert "rules: low_groundedness, " in shell(f"judge lexical {rule} --db none.db", code=2)
     assert not read(sqlite_store, list_versions)
-    assert "leave out state=confirmed" in shell(
-        f"flags list --where state=confirmed --db {address(sqlite_store)}", code=2
-    )
+    confirmed = "flags list --where state=confirmed"
+    assert "leave out state=confirmed" in typed(confirmed, code=2)
 
 
-def test_a_job_is_cancelled_from_a_terminal(sqlite_store, shell):
-    db = f"--db {address(sqlite_store)}"
+def test_a_job_is_cancelled_from_a_terminal(sqlite_store, typed, shell):
     store_answers(sqlite_store, 3)
     # It starts no worker.
-    assert "judgeboard worker cancel" in shell(f"worker {db} cancel", code=2)
-    assert "subcommands: cancel" in shell(f"worker cancl {db}", code=2)
+    early = f"worker --db {address(sqlite_store)} cancel"
+    assert "judgeboard worker cancel" in shell(early, code=2)
+    assert "subcommands: cancel" in typed("worker cancl", code=2)
     # A command in another terminal is stopped there.
-    assert "Ctrl-C" in shell(f"worker cancel {db}", code=2)
+    assert "Ctrl-C" in typed("worker cancel", code=2)
     job = request_rejudge(sqlite_store, judge={"kind": "lexical"}, mode="plain", actor="cli:mara")
-    shell(f"worker cancel {db}")
+    typed("worker cancel")
     assert job_progress(sqlite_store, job).state == "cancelled"
-    shell(f"judge --judge lexical {db}")
-    assert "job 1: " in shell(f"worker cancel 1 {db}", code=2)
+    typed("judge --judge lexical")
+    assert "job 1: " in typed("worker cancel 1", code=2)
     first, second = (
         request_rejudge(
             sqlite_store, judge={"kind": "lexical", "name": name}, mode="all", actor="cli:mara"
         )
         for name in ("one", "two")
     )
-    listed = shell(f"worker cancel {db}", code=2)
+    listed = typed("worker cancel", code=2)
     # A job that waits has no run, so its id names it.
     assert first in listed
     assert second in listed
-    shell(f"worker cancel {first} {db}")
+    typed(f"worker cancel {first}")
     assert [job_progress(sqlite_store, each).state for each in (first, second)] == [
         "cancelled",
         "waiting",
@@ -223,5 +205,5 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store, shell):
         )
         set_run(connection, second, begun.id)
     # The id of a job names it also after its run has begun.
-    assert "0 of 3" in shell(f"worker cancel {second} {db}")
+    assert "0 of 3" in typed(f"worker cancel {second}")
     assert read(sqlite_store, get_job, second).cancelled_at is not None

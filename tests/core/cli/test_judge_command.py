@@ -12,7 +12,6 @@ import pytest
 
 from command_lines import run_line
 from forked_commands import ReadCommand
-from graded_log import GradedLog
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import (
@@ -34,6 +33,7 @@ from judging_log import (
 )
 
 AT_ONCE = 4
+GOOD = always(verdict())
 
 
 def words(endpoint, store, *more):
@@ -53,18 +53,29 @@ def account_of(capsys):
     return [account[name] for name in ("asked", "ok", "unparsable", "refused", "error")]
 
 
-@pytest.fixture
-def prices(tmp_path):
-    file = tmp_path / "prices.toml"
-    file.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
-    return str(file)
+def stored_and_in_flight(endpoint, store, count, before=0):
+    """Wait until so many verdicts more than before are stored, and the next calls wait."""
+    until(
+        lambda: (
+            len(endpoint.server.requests) == count + AT_ONCE
+            and len(judgments(store)) == before + count
+        ),
+        f"{count} stored, {AT_ONCE} in flight",
+    )
+
+
+def prices(folder, of_input, of_output):
+    """The option for these prices of a million tokens."""
+    file = folder / "prices.toml"
+    file.write_text(f"[models]\nscripted = {{ input = {of_input}, output = {of_output} }}\n")
+    return f"--prices {file}"
 
 
 def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store, capsys):
     store_answers(sqlite_store, 7)
-    assert judge(sqlite_store, always(verdict()), "--json")[0] == 0
+    assert judge(sqlite_store, GOOD, "--json")[0] == 0
     assert account_of(capsys) == [7, 7, 0, 0, 0]
-    code, endpoint = judge(sqlite_store, always(verdict()))
+    code, endpoint = judge(sqlite_store, GOOD)
     assert (code, endpoint.requests) == (0, [])
     assert "nothing to judge" in capsys.readouterr().out
 
@@ -93,7 +104,7 @@ def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(sqlite_store, ca
     too_long = failure(400, "maximum context length is 10 tokens")
     assert judge(sqlite_store, by_number({4: too_long}))[0] == 1
     assert "--rejudge failed" in capsys.readouterr().out
-    code, endpoint = judge(sqlite_store, always(verdict()), "--rejudge failed")
+    code, endpoint = judge(sqlite_store, GOOD, "--rejudge failed")
     assert (code, sorted(asked(endpoint))) == (0, [1, 2, 4])
 
 
@@ -122,23 +133,23 @@ def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(sqlite_store, cap
         ("--judge lexical --timeout nan", "'--timeout': must be a finite number, not 'nan'"),
     ],
 )
-def test_a_bad_option_is_2_and_one_line(sqlite_store, capsys, options, says):
+def test_a_bad_option_is_2_and_one_line(sqlite_store, typed, options, says):
     store_answers(sqlite_store, 1)
-    assert run_line(f"judge {options} --db {address(sqlite_store)}") == 2
-    printed = capsys.readouterr()
-    assert says in printed.err
-    assert "Traceback" not in printed.err
+    refusal = typed(f"judge {options}", code=2)
+    assert says in refusal
+    assert "Traceback" not in refusal
     assert judgments(sqlite_store) == []
 
 
-def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(sqlite_store, prices, capsys):
+def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(sqlite_store, tmp_path, capsys):
     store_answers(sqlite_store, 60)
-    code, _ = judge(sqlite_store, always(verdict()), f"--prices {prices} --max-cost 0.0012")
+    priced = prices(tmp_path, 1, 1)
+    code, _ = judge(sqlite_store, GOOD, f"{priced} --max-cost 0.0012")
     out = capsys.readouterr().out
     assert code == 2
     assert "higher --max-cost" in out
     assert 10 <= len(judgments(sqlite_store)) < 10 + AT_ONCE
-    assert judge(sqlite_store, always(verdict()), f"--prices {prices} --max-cost 1")[0] == 0
+    assert judge(sqlite_store, GOOD, f"{priced} --max-cost 1")[0] == 0
     assert len(judgments(sqlite_store)) == 60
     assert "cost $ 0.0072" in capsys.readouterr().out
     assert len(runs(sqlite_store)) == 1
@@ -146,29 +157,27 @@ def test_a_cost_limit_stops_with_2_and_a_higher_one_goes_on(sqlite_store, prices
 
 def test_the_cost_of_one_cheap_call_is_not_shown_as_zero(sqlite_store, tmp_path, capsys):
     store_answers(sqlite_store, 1)
-    prices = tmp_path / "cheap.toml"
-    prices.write_text("[models]\nscripted = { input = 0.15, output = 0.6 }\n")
-    judge(sqlite_store, always(verdict()), f"--prices {prices}")
+    judge(sqlite_store, GOOD, prices(tmp_path, 0.15, 0.6))
     assert "cost $ 0.000027" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "options",
-    [["--model", "m"], ["--replies", "replies.jsonl"], ["--claims"], ["--prices", "prices.toml"]],
-    ids=lambda options: options[0],
+    "option", ["--model m", "--replies replies.jsonl", "--claims", "--prices prices.toml"]
 )
-def test_the_offline_judge_refuses_what_is_meant_for_a_model(sqlite_store, capsys, options):
+def test_the_offline_judge_refuses_what_is_meant_for_a_model(sqlite_store, typed, option):
     store_answers(sqlite_store, 1)
-    assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store), *options]) == 2
-    assert f"{options[0]}: " in capsys.readouterr().err
+    refusal = typed(f"judge --judge lexical {option}", code=2)
+    assert f"{option.split()[0]}: " in refusal
     assert judgments(sqlite_store) == []
 
 
-def test_the_offline_judge_does_not_mind_a_model_of_the_environment(sqlite_store, monkeypatch):
+def test_the_offline_judge_does_not_mind_a_model_of_the_environment(
+    sqlite_store, typed, monkeypatch
+):
     store_answers(sqlite_store, 1)
     monkeypatch.setenv("JUDGEBOARD_MODEL", "m")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
-    assert run_line(f"judge --judge lexical --db {address(sqlite_store)}") == 0
+    typed("judge --judge lexical")
 
 
 def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store):
@@ -177,10 +186,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
         endpoint.hold_after(40)
         command = words(endpoint.server, sqlite_store)
         with ReadCommand(*command) as first:
-            until(
-                lambda: len(endpoint.server.requests) == 44 and len(judgments(sqlite_store)) == 40,
-                "40 stored, 4 in flight",
-            )
+            stored_and_in_flight(endpoint, sqlite_store, 40)
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)
         assert first.returncode == -signal.SIGKILL
@@ -194,15 +200,12 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
 
 def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(sqlite_store):
     store_answers(sqlite_store, 40)
-    assert judge(sqlite_store, always(verdict()))[0] == 0
+    assert judge(sqlite_store, GOOD)[0] == 0
     with held_endpoint() as endpoint:
         endpoint.hold_after(20)
         command = words(endpoint.server, sqlite_store, "--rejudge all")
         with ReadCommand(*command) as first:
-            until(
-                lambda: len(endpoint.server.requests) == 24 and len(judgments(sqlite_store)) == 60,
-                "20 stored, 4 in flight",
-            )
+            stored_and_in_flight(endpoint, sqlite_store, 20, before=40)
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)
         endpoint.release()
@@ -241,10 +244,7 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store):
         endpoint.hold_after(5)
         command = words(endpoint.server, sqlite_store)
         with ReadCommand(*command) as process:
-            until(
-                lambda: len(endpoint.server.requests) == 9 and len(judgments(sqlite_store)) == 5,
-                "5 stored, 4 in flight",
-            )
+            stored_and_in_flight(endpoint, sqlite_store, 5)
             process.send_signal(signal.SIGINT)
             assert " 20 calls " in process.stderr.readline()
             process.stderr.readline()
@@ -278,7 +278,7 @@ def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store)
 
 def test_nothing_but_the_summary_is_written_where_nobody_watches(sqlite_store, capsys):
     store_answers(sqlite_store, 20)
-    judge(sqlite_store, always(verdict()))
+    judge(sqlite_store, GOOD)
     printed = capsys.readouterr()
     estimate, *others = printed.err.splitlines()
     assert "20 calls of scripted," in estimate
@@ -314,10 +314,10 @@ def _reading(terminal):
             yield re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", text.decode(errors="replace"))
 
 
-def test_flags_at_stake_are_counted_before_a_rejudge_and_can_be_kept(sqlite_store, capsys):
-    log = GradedLog(sqlite_store)
+def test_flags_at_stake_are_counted_before_a_rejudge_and_can_be_kept(sqlite_log, capsys):
+    log = sqlite_log
     ids = log.answers(2)
-    judging = f"judge --judge lexical --db {address(sqlite_store)}"
+    judging = f"judge --judge lexical --db {address(log.store)}"
     assert run_line(judging) == 0
     for groundedness in (0.0, 1.0):  # at least one of both differs
         log.say_all(log.version(f"judge {groundedness}"), ids, groundedness=groundedness)

@@ -1,7 +1,5 @@
 """`judgeboard people`, `events` and `versions`, as a person types them."""
 
-import json
-
 import pytest
 
 from judgeboard.domain import Response
@@ -9,7 +7,7 @@ from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.events import record_event
 from judgeboard.store.storing import store_responses
-from judging_log import address, store_answers
+from judging_log import store_answers
 
 
 @pytest.fixture(autouse=True)
@@ -17,21 +15,20 @@ def terminal(monkeypatch):
     monkeypatch.setenv("LOGNAME", "root")
 
 
-def test_people_are_added_promoted_listed_and_removed(sqlite_store, shell):
-    db = f"--db {address(sqlite_store)}"
-    assert "judgeboard people add" in shell(f"people list {db}")
-    shell(f"people add Ann@example.org --role admin {db}")
-    shell(f"people add bob@example.org {db}")
-    shell(f"people role bob@example.org lead {db}")
-    people = json.loads(shell(f"people list --json {db}"))["people"]
+def test_people_are_added_promoted_listed_and_removed(sqlite_store, typed):
+    assert "judgeboard people add" in typed("people list")
+    typed("people add Ann@example.org --role admin")
+    typed("people add bob@example.org")
+    typed("people role bob@example.org lead")
+    people = typed("people list --json")["people"]
     assert [
         (person["name"], person["origin"], person["role"], person["last_review"])
         for person in people
     ] == [("ann@example.org", "oidc", "admin", None), ("bob@example.org", "oidc", "lead", None)]
     assert admit(sqlite_store, "bob@example.org").role == "lead"
-    shell(f"people remove bob@example.org {db}")
-    assert "bob@example.org  oidc  none" in shell(f"people list {db}")
-    events = json.loads(shell(f"db events --actor CLI:Root --json {db}"))["events"]
+    typed("people remove bob@example.org")
+    assert "bob@example.org  oidc  none" in typed("people list")
+    events = typed("db events --actor CLI:Root --json")["events"]
     assert [event["kind"] for event in events] == [
         "remove_person",
         "change_role",
@@ -40,8 +37,7 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store, shell):
     ]
 
 
-def test_a_queue_is_assigned_only_to_people_who_may_review(sqlite_store, shell):
-    db = f"--db {address(sqlite_store)}"
+def test_a_queue_is_assigned_only_to_people_who_may_review(sqlite_store, typed):
     store_answers(sqlite_store, 3)
     for name, role in (
         ("ann", "lead"),
@@ -50,48 +46,43 @@ def test_a_queue_is_assigned_only_to_people_who_may_review(sqlite_store, shell):
         ("aud", "auditor"),
         ("old", "lead"),
     ):
-        shell(f"people add {name}@example.org --role {role} {db}")
-    shell(f"people remove old@example.org {db}")
-    shell(f"queue create q --assign bob@example.org {db}")
+        typed(f"people add {name}@example.org --role {role}")
+    typed("people remove old@example.org")
+    typed("queue create q --assign bob@example.org")
     reasons = {"vic": "has the role viewer", "aud": "has the role auditor", "old": "was removed"}
     for name, why in reasons.items():
-        error = shell(
-            f"queue create other --assign ann@example.org,{name}@example.org {db}", code=2
-        )
+        error = typed(f"queue create other --assign ann@example.org,{name}@example.org", code=2)
         assert error.startswith(f"judgeboard: {name}@example.org ")
         assert why in error
         assert error.endswith(": ann@example.org, bob@example.org, cli:root\n")
-    queues = json.loads(shell(f"queue list --json {db}"))["queues"]
+    queues = typed("queue list --json")["queues"]
     assert [[person["name"] for person in each["assigned_to"]] for each in queues] == [
         ["bob@example.org"]
     ]
 
 
-def test_a_role_is_refused_for_a_name_which_has_all_permissions(sqlite_store, shell):
-    db = f"--db {address(sqlite_store)}"
-    assert "leave out --role" in shell(f"people add Zoe --role auditor {db}", code=2)
-    assert json.loads(shell(f"people list --json {db}"))["people"] == []
+def test_a_role_is_refused_for_a_name_which_has_all_permissions(typed):
+    assert "leave out --role" in typed("people add Zoe --role auditor", code=2)
+    assert typed("people list --json")["people"] == []
 
 
-def test_a_name_from_before_sign_in_is_removed_and_added_again(sqlite_store, shell):
-    db = f"--db {address(sqlite_store)}"
+def test_a_name_from_before_sign_in_is_removed_and_added_again(sqlite_store, typed):
     ensure_reviewer(sqlite_store, "page", "Mara")
-    shell(f"people remove Mara {db}")
-    assert "Mara  page  none" in shell(f"people list {db}")
-    assert shell(f"people add Mara {db}").startswith("Mara was added.")
+    typed("people remove Mara")
+    assert "Mara  page  none" in typed("people list")
+    assert typed("people add Mara").startswith("Mara was added.")
 
 
-def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(sqlite_store, shell):
-    db = f"--db {address(sqlite_store)}"
+def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(sqlite_store, typed):
     store_answers(sqlite_store, 1)
-    shell(f"people add Mara {db}")
+    typed("people add Mara")
     words = "queue create q --all-answers --limit 5 --assign mara,ben --json"
-    created = json.loads(shell(f"{words} {db}"))
+    created = typed(words)
     assert (created["assigned_to"], created["invited"]) == (["Mara", "ben"], ["ben"])
-    people = [line.split("  ") for line in shell(f"people list {db}").splitlines()[:2]]
+    people = [line.split("  ") for line in typed("people list").splitlines()[:2]]
     assert people == [[name, "page", "admin", "never seen"] for name in ("Mara", "ben")]
-    shell(f"people add ann@example.org {db}")
-    assert "people add kim@example.org" in shell(f"people add Kim {db}", code=2)
+    typed("people add ann@example.org")
+    assert "people add kim@example.org" in typed("people add Kim", code=2)
 
 
 @pytest.mark.parametrize(
@@ -105,11 +96,11 @@ def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(sql
         ("db events --limit 0", "limit"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_the_code_is_2(sqlite_store, shell, words, said):
-    assert said in shell(f"{words} --db {address(sqlite_store)}", code=2)
+def test_what_cannot_be_done_is_said_and_the_code_is_2(typed, words, said):
+    assert said in typed(words, code=2)
 
 
-def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store, shell):
+def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store, typed):
     with sqlite_store.writing() as connection:
         ids = store_responses(
             connection, [Response(source="log", external_id="chat-1", query="q", answer="a")]
@@ -117,34 +108,32 @@ def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store, shell):
         for number in range(5):
             about = ids[0] if number == 3 else None
             record_event(connection, "grade", "Mara", response_id=about, details={"n": number})
-    db = f"--db {address(sqlite_store)}"
     seen = []
     older = ""
     for _ in range(3):
-        page = json.loads(shell(f"db events --kind grade --limit 2 --json {older} {db}"))
+        page = typed(f"db events --kind grade --limit 2 --json {older}")
         seen += [event["details"]["n"] for event in page["events"]]
         older = f"--before {page['next']}"
     assert (seen, page["next"]) == ([4, 3, 2, 1, 0], None)
-    line = shell(f"db events --response chat-1 {db}")
+    line = typed("db events --response chat-1")
     assert "grade  chat-1  n=3" in line
     assert line.count("\n") == 1
-    shell(f"db events --since 2999-01-01 --json {db}", code=2)  # a year no log has
-    assert shell(f"db events --since 2199-01-01 {db}") == ""
+    typed("db events --since 2999-01-01 --json", code=2)  # a year no log has
+    assert typed("db events --since 2199-01-01") == ""
 
 
-def test_versions_are_retired_and_taken_back(sqlite_store, shell):
+def test_versions_are_retired_and_taken_back(sqlite_store, typed):
     store_answers(sqlite_store, 1)
     for name in ("first", "second"):
         judge_pending(sqlite_store, make_judge("lexical", name=name))
-    db = f"--db {address(sqlite_store)}"
-    shell(f"versions retire 'second v1' {db}")
-    assert "retired by cli:root" in shell(f"judge second --judge lexical {db}", code=2)
+    typed("versions retire 'second v1'")
+    assert "retired by cli:root" in typed("judge second --judge lexical", code=2)
     (second,) = (
-        line for line in shell(f"versions list {db}").splitlines() if line.startswith("second v1 ")
+        line for line in typed("versions list").splitlines() if line.startswith("second v1 ")
     )
     assert "retired by cli:root" in second
-    shell(f"versions restore 'second v1' {db}")
-    versions = json.loads(shell(f"versions list --json {db}"))["versions"]
+    typed("versions restore 'second v1'")
+    versions = typed("versions list --json")["versions"]
     assert [(one["name"], one["retired_by"]) for one in versions] == [
         ("first", None),
         ("second", None),

@@ -4,15 +4,15 @@ import json
 import re
 
 import pytest
-from sqlalchemy import select
 
 from command_lines import run_line
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.options import actor
 from judgeboard.measure.notes import note
-from judgeboard.store.tables import QUEUE_ITEM, RESPONSE
+from judgeboard.store.tables import RESPONSE
 from judging_log import address
 from queue_case import queue_case
+from stored_rows import values_of
 
 
 @pytest.fixture
@@ -33,9 +33,13 @@ def typed(case, capsys):
     return type_
 
 
+def values_in(plan):
+    return {(row["figure"], row["slice"]): row["value"] for row in plan["rows"]}
+
+
 def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case, typed):
     (plan,) = typed("labels plan --reach 0.1 --target these --json")["plans"]
-    rows = {(row["figure"], row["slice"]): row["value"] for row in plan["rows"]}
+    rows = values_in(plan)
     more = rows["more", None]
     assert (rows["answers", None], rows["labelled", None], plan["headline"]["code"]) == (
         200,
@@ -76,9 +80,7 @@ def test_each_query_type_has_a_plan(case, typed):
     plan = f"labels plan --reach 0.1 --target these {where}"
     only = typed(f"{plan} --json")["plans"]
     assert only[0]["about"]["counts"]["answers"] == 80
-    (more,) = (
-        row["value"] for row in only[0]["rows"] if (row["figure"], row["slice"]) == ("more", None)
-    )
+    more = values_in(only[0])["more", None]
     next_command = typed(plan).err
     # The queue draws from the planned answers.
     assert f"--plan rate --n {more} {where} --db " in next_command
@@ -111,8 +113,7 @@ def test_what_does_not_fit_is_refused(case, typed):
 
 def test_an_empty_planned_queue_says_why(case, typed):
     log = GradedLog(case.store)
-    with case.store.reading() as connection:
-        ids = connection.execute(select(RESPONSE.c.id)).scalars().all()
+    ids = values_of(case.store, RESPONSE.c.id)
     log.say_all(log.version("other"), ids, groundedness=0.9)
     rag = "--judge-version rag"
     create = f"queue create j --assign Mara --plan judges --n 9 {rag}"
@@ -130,8 +131,7 @@ def test_an_empty_planned_queue_says_why(case, typed):
 
 def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case, typed):
     log = GradedLog(case.store)
-    with case.store.reading() as connection:
-        ids = connection.execute(select(RESPONSE.c.id).order_by(RESPONSE.c.id)).scalars().all()
+    ids = values_of(case.store, RESPONSE.c.id)
     # The versions differ on 40 answers of QA and on 80 legal ones.
     log.say_all(log.version("other"), ids[:120], label=GOOD)
     log.say_all(log.version("other"), ids[120:], label=BAD)
@@ -139,13 +139,8 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case, typed):
     plan = typed(f"labels plan --for judges {judges} --reach 0.02 --where query_type=legal").err
     (printed,) = re.findall(r"next: judgeboard (queue create judges .*)", plan)
     typed(printed.partition(" --db ")[0])
-    drawn = select(RESPONSE.c.query_type).join(
-        QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id
-    )
-    with case.store.reading() as connection:
-        types = connection.execute(drawn).scalars().all()
     # The queue draws from the planned answers only.
-    assert types == ["legal"] * 80
+    assert sorted(item["response_id"] for item in case.items()) == ids[120:]
 
 
 def test_answers_that_are_too_few_are_not_put_into_a_queue(typed):

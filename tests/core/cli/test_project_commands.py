@@ -89,6 +89,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def project(folder):
+    """The path of the project file, in a folder with a log."""
+    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
+    return folder / "judgeboard.toml"
+
+
 @pytest.mark.parametrize("name", LOGS)
 def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(folder, shell, name):
     (folder / name).write_text(LOGS[name], encoding="utf-8")
@@ -130,17 +137,16 @@ def test_init_writes_to_the_path_of_config(folder, capsys, shell):
     assert "team.toml exists already" in shell("init --config team.toml", code=2)
 
 
-def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder):
+def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder, project):
     (folder / "suite.yaml").write_text("name: shop")
     run_line("init")
-    file = folder / "judgeboard.toml"
-    text = file.read_text()
+    text = project.read_text()
     settings = load_settings()
     sections = ("queues", "suites", "alerts", "judging_rules", "checks")
     assert not any(getattr(settings, section) for section in sections)
     examples = text[text.index("# [[checks]]") :]
     marks_removed = [line.removeprefix("# ") for line in examples.splitlines()]
-    file.write_text(text[: text.index("# [[checks]]")] + "\n".join(marks_removed))
+    project.write_text(text[: text.index("# [[checks]]")] + "\n".join(marks_removed))
     settings = load_settings()
     assert (settings.queues["medical"].reviews_needed, settings.suites["release"].threshold) == (
         2,
@@ -152,11 +158,10 @@ def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder
 
 
 def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence(
-    folder, capsys, shell
+    project, capsys, shell
 ):
-    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     with RecordingEndpoint(always(verdict())) as endpoint:
-        (folder / "judgeboard.toml").write_text(
+        project.write_text(
             f'[judges.strict]\nmodel = "big"\nbase_url = "{endpoint.base_url}"\ntemperature = 0.4\n'
             "price = {input = 1, output = 2}\nrequests_per_minute = 60000\n\n"
             '[judges.offline]\nkind = "lexical"\n'
@@ -187,12 +192,9 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
     assert "'nobody': judgeboard.toml has strict, offline;" in err
 
 
-def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(folder, capsys):
-    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
+def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(project):
     with RecordingEndpoint(always(verdict())) as endpoint:
-        (folder / "judgeboard.toml").write_text(
-            'primary_judge = "main"\n[judges.main]\nmodel = "big"\n'
-        )
+        project.write_text('primary_judge = "main"\n[judges.main]\nmodel = "big"\n')
         run_line("import flat.jsonl")
         assert run_line(f"judge --jury small,other --base-url {endpoint.base_url} --limit 1") in (
             0,
@@ -201,8 +203,7 @@ def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(folder, capsys):
         assert {request.body["model"] for request in endpoint.requests} == {"small", "other"}
 
 
-def test_a_judge_of_the_database_is_asked_again_by_its_name(folder, shell):
-    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
+def test_a_judge_of_the_database_is_asked_again_by_its_name(project, shell):
     run_line("import flat.jsonl --db log.db")
     run_line("judge first --judge lexical --limit 3 --db log.db")
     assert f" {ROWS - 3} asked " in shell("judge first --db log.db")
@@ -219,11 +220,10 @@ def test_config_shows_the_place_of_each_value(folder, shell):
     assert "model" in schema["$defs"]["JudgeSettings"]["properties"]
 
 
-def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder, shell):
-    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
+def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder, project, shell):
     guidelines = "Read the passages first."
     (folder / "rules.md").write_text(guidelines)
-    (folder / "judgeboard.toml").write_text(
+    project.write_text(
         "random_share = 1\n"
         '[queues.legal]\nwhere = {rule = "random_sample"}\nneeded = 2\norder = "random"\nblind_judge = true\n'
         'assign = ["Mara", "Jon"]\ngrades = ["label"]\nguidelines = "rules.md"\nlimit = 7\nimplied_labels = false\n'
@@ -259,7 +259,7 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder, shell):
     assert "queues.legal              limit: 7, order: random, needed: 2" in out
     # The line of the alert.
     assert "(judgeboard.toml, line 12)" in out
-    (folder / "judgeboard.toml").write_text('[alerts.bad]\nto = "command"\nwhen = "old"\n')
+    project.write_text('[alerts.bad]\nto = "command"\nwhen = "old"\n')
     (bad,) = (
         line for line in shell("doctor", code=1).splitlines() if "judgeboard.toml, line 3: " in line
     )
@@ -268,11 +268,9 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder, shell):
 
 
 def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
-    folder, capsys, shell
+    folder, project, capsys, shell
 ):
-    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
-    file = folder / "judgeboard.toml"
-    file.write_text(
+    project.write_text(
         'low_groundedness = 1\nprimary_judge = "strict"\n[judges.strict]\nkind = "lexical"\n'
     )
     assert run_line("import flat.jsonl") == 0
@@ -280,9 +278,9 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     assert run_line("config") == 0
     assert run_line("judge strict") == 0
     capsys.readouterr()
-    file.write_text('low_groundedness = 1\nprimary_judge = "strcit"\n')
+    project.write_text('low_groundedness = 1\nprimary_judge = "strcit"\n')
     fault = (
-        f"{file}, line 2: primary_judge names the judge 'strcit', which does not "
+        f"{project}, line 2: primary_judge names the judge 'strcit', which does not "
         f"exist, so no answer is flagged for "
     )
     jury = (
@@ -302,7 +300,7 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     # A new judge gets this name.
     assert run_line("judge strcit --judge lexical") == 0
     assert run_line("config") == 0
-    file.write_text('primary_judge = "lexical"\n')
+    project.write_text('primary_judge = "lexical"\n')
     # Before the first judge, a kind is a name.
     assert run_line("config --db none.db") == 0
 
@@ -341,16 +339,15 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     ],
 )
 def test_an_unknown_name_in_a_table_of_the_file_is_an_error_with_its_place(
-    folder, sqlite_template, capsys, shell, text, fault
+    project, sqlite_template, capsys, shell, text, fault
 ):
-    file = folder / "judgeboard.toml"
-    file.write_text(text)
+    project.write_text(text)
     assert run_line("config") == 2
     output = capsys.readouterr()
-    assert re.search(f"^judgeboard: {re.escape(str(file))}, {fault}", output.err)
+    assert re.search(f"^judgeboard: {re.escape(str(project))}, {fault}", output.err)
     assert "database in use" in output.out
     for _ in ("without a database", "with one"):
-        assert re.search(f"{re.escape(str(file))}, {fault}", shell("doctor --db log.db", code=1))
+        assert re.search(f"{re.escape(str(project))}, {fault}", shell("doctor --db log.db", code=1))
         shutil.copyfile(sqlite_template, "log.db")
 
 
@@ -363,13 +360,13 @@ cases:
 """
 
 
-def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder, shell):
+def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder, project, shell):
     (folder / "tests").mkdir()
     (folder / "tests" / "shop.yaml").write_text(SUITE)
     (folder / "log.csv").write_text("question,answer\nIs it open?,Until six.\n")
     scores = {name: {"reasoning": "Fine.", "score": 4} for name in default_rubric().weights}
     with RecordingEndpoint(always(completion(json.dumps(scores)))) as endpoint:
-        (folder / "judgeboard.toml").write_text(
+        project.write_text(
             f'[judges.strict]\nmodel = "big"\nbase_url = "{endpoint.base_url}"\ntemperature = 0.4\n'
             '[suites.shop]\nfile = "tests/shop.yaml"\nby = "strict"\nthreshold = 4.5\n'
         )
@@ -384,16 +381,15 @@ def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder, shell):
     assert "'shops', and judgeboard.toml has shop" in shell("suite run shops", code=2)
 
 
-def test_checks_of_the_file_flag_answers_and_a_mistake_names_its_line(folder, shell):
-    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
+def test_checks_of_the_file_flag_answers_and_a_mistake_names_its_line(project, shell):
     checks = '# Checks.\n[[checks]]\nname = "short"\nlength = {max_words = 3}\n\n[[checks]]\nname = "no link"\n'
-    (folder / "judgeboard.toml").write_text(f'{checks}not_regex = "http"\n')
+    project.write_text(f'{checks}not_regex = "http"\n')
     run_line("import flat.jsonl")
     out = shell("flags checks")
     assert "short" in out
     assert f"{ROWS}" in out
     assert "no link" in out
-    (folder / "judgeboard.toml").write_text(f"{checks}lenght = {{max_words = 3}}\n")
+    project.write_text(f"{checks}lenght = {{max_words = 3}}\n")
     err = shell("flags checks", code=2)
     assert "judgeboard.toml, line 6: checks[1]: " in err
     assert len(err.splitlines()) == 1

@@ -13,28 +13,28 @@ from judging_log import address, store_answers, until
 from served import answers, free_port
 from tool_files import written as written_rows
 
+WALL = "A wall of 30 m."
 ROWS = [
-    {
-        "id": "1",
-        "Frage": "How high?",
-        "answer": "The moon is made of cheese and gold.",
-        "context": ["A wall of 30 m."],
-    },
-    {
-        "id": "2",
-        "Frage": "How high is it?",
-        "answer": "A wall of 30 m.",
-        "context": ["A wall of 30 m."],
-    },
+    {"id": "1", "Frage": "How high?", "answer": "The moon is made of cheese.", "context": [WALL]},
+    {"id": "2", "Frage": "How high is it?", "answer": WALL, "context": [WALL]},
 ]
-
-
 QUERIES = [row | {"query": row["Frage"]} for row in ROWS]
 
 
 def next_of(captured):
     (line,) = [line for line in captured.err.splitlines() if line.startswith("next: ")]
     return shlex.split(line.removeprefix("next: "))
+
+
+@pytest.fixture
+def next_after(capsys):
+    """Return ``next_after(line, …)``: the command that this one names as the next."""
+
+    def ran(line, *more):
+        assert run_line(line, *more) == 0
+        return next_of(capsys.readouterr())
+
+    return ran
 
 
 def test_one_command_imports_judges_and_flags_and_again_changes_nothing(tmp_path, capsys, shell):
@@ -60,13 +60,11 @@ def test_a_file_that_cannot_be_read_leaves_no_database(words, tmp_path, shell):
     assert not database.exists()
 
 
-def test_without_answers_the_next_step_is_the_import(tmp_path, capsys):
-    database = str(tmp_path / "judgeboard.db")
-    assert run_line(f"db migrate --db {database}") == 0
+def test_without_answers_the_next_step_is_the_import(sqlite_store, next_after):
+    database = address(sqlite_store)
     for words in ("judge --judge lexical", "flags apply"):
-        capsys.readouterr()
-        assert run_line(f"{words} --db {database}") == 0
-        assert next_of(capsys.readouterr()) == ["judgeboard", "import", "FILE", "--db", database]
+        named = next_after(f"{words} --db {database}")
+        assert named == ["judgeboard", "import", "FILE", "--db", database]
 
 
 def test_it_ends_in_pages_that_are_served(tmp_path):
@@ -79,21 +77,18 @@ def test_it_ends_in_pages_that_are_served(tmp_path):
         process.terminate()
 
 
-def test_each_command_names_the_next_which_can_be_typed(sqlite_store, tmp_path, capsys):
+def test_each_command_names_the_next_which_can_be_typed(
+    sqlite_store, tmp_path, next_after, typed, capsys
+):
     file, database = written_rows(tmp_path, *QUERIES), address(sqlite_store)
-    assert run_line(f"import {file} --db {database}") == 0
-    judge = next_of(capsys.readouterr())
+    judge = next_after(f"import {file} --db {database}")
     assert judge == ["judgeboard", "judge", "--judge", "lexical", "--db", database]
-    assert run(judge[1:]) == 0
-    assert next_of(capsys.readouterr())[1] == "serve"
-    assert run_line(f"flags apply --db {database}") == 0
-    queue = next_of(capsys.readouterr())
+    assert next_after("", *judge[1:])[1] == "serve"
+    queue = next_after(f"flags apply --db {database}")
     assert queue[1:3] == ["queue", "create"]
-    assert run(queue[1:]) == 0
-    assert run(next_of(capsys.readouterr())[1:]) == 0
-    assert run_line(f"test controls make --db {database}") == 0
-    assert run_line(f"test controls judge --judge lexical --db {database}") == 0
-    health = next_of(capsys.readouterr())
+    assert run(next_after("", *queue[1:])[1:]) == 0
+    typed("test controls make")
+    health = next_after(f"test controls judge --judge lexical --db {database}")
     assert health[1:4] == ["test", "health", "lexical v1"]
     assert run(health[1:]) == 0
     capsys.readouterr()
@@ -102,32 +97,35 @@ def test_each_command_names_the_next_which_can_be_typed(sqlite_store, tmp_path, 
 
 
 def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that_it_judged(
-    sqlite_store, capsys, shell
+    sqlite_store, capsys
 ):
     store_answers(sqlite_store, 3, generator_model="gpt-4o")
     store_answers(sqlite_store, 1, first=3, generator_model="claude-sonnet-4")
     with RecordingEndpoint() as endpoint:
-        command = (
-            f"judge --judge rag --base-url {endpoint.base_url} --db {address(sqlite_store)} --json"
-        )
-        assert run_line(f"{command} --model gpt-4o-mini") == 0
-        warned = capsys.readouterr()
+
+        def warnings(words, command="judge --judge rag"):
+            run_line(
+                f"{command} {words} --base-url {endpoint.base_url} --db {address(sqlite_store)} --json"
+            )
+            out, err = capsys.readouterr()
+            named = json.loads(out)["warnings"]
+            assert all(f"warning: {each}" in err for each in named)
+            return named
+
         sentence = "gpt-4o-mini (OpenAI) judges its own family"
-        assert f"warning: {sentence}" in warned.err
-        assert json.loads(warned.out)["warnings"][0].startswith(sentence)
-        assert (
-            sentence
-            in json.loads(shell(f"{command} --model gpt-4o-mini two --limit 2"))["warnings"][0]
-        )
+        for words in (
+            "--model gpt-4o-mini",
+            "two --model gpt-4o-mini --limit 2",
+            "--model gpt-4o-mini --repeats 2",
+            "--jury gpt-4o-mini,qwen3",
+        ):
+            (warning,) = warnings(words)
+            assert warning.startswith(sentence)
         # No answer was judged.
-        assert json.loads(shell(f"{command} --model gpt-4o-mini"))["warnings"] == []
-        for several in ("--model gpt-4o-mini --repeats 2", "--jury gpt-4o-mini,qwen3"):
-            (several_warning,) = json.loads(shell(f"{command} {several}"))["warnings"]
-            assert several_warning.startswith(sentence)
-        assert json.loads(shell(f"{command} --model qwen3 --where source=log"))["warnings"] == []
-        prompts = "refine --where source=log --generator gpt-4o --model o4-mini --json"
-        run_line(f"{prompts} --base-url {endpoint.base_url} --db {address(sqlite_store)}")
-        (refine_warning,) = json.loads(capsys.readouterr().out)["warnings"]
+        assert warnings("--model gpt-4o-mini") == []
+        assert warnings("--model qwen3 --where source=log") == []
+        prompts = "--where source=log --generator gpt-4o --model o4-mini"
+        (refine_warning,) = warnings(prompts, "refine")
     assert refine_warning.startswith("o4-mini (OpenAI) ")
     assert ": gpt-4o." in refine_warning
 

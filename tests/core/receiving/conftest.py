@@ -7,7 +7,7 @@ from sent_traces import receiving
 
 @pytest.fixture
 def http(request):
-    """A receiver that stores in the database of the test, ``store`` or ``sqlite_store``."""
-    of_sqlite = "sqlite_store" in request.fixturenames
-    with receiving(request.getfixturevalue("sqlite_store" if of_sqlite else "store")) as client:
+    """A receiver that stores in the database of the test, ``store`` or else ``sqlite_store``."""
+    both_engines = "store" in request.fixturenames
+    with receiving(request.getfixturevalue("store" if both_engines else "sqlite_store")) as client:
         yield client

@@ -192,7 +192,7 @@ def large_request():
     )
 
 
-def test_a_small_request_does_not_wait_for_large_ones(sqlite_store, http, held):
+def test_a_small_request_does_not_wait_for_large_ones(http, held):
     async def send(app):
         local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
         async with httpx.AsyncClient(transport=local, base_url="http://localhost") as client:

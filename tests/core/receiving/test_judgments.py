@@ -190,9 +190,7 @@ def test_nobody_sends_verdicts_of_a_judge_of_the_server_or_of_another_name(store
         ({"reasoning": "\ud800"}, "reasoning"),
     ],
 )
-def test_a_refused_field_is_named_and_the_others_of_a_list_are_stored(
-    sqlite_store, http, send, part, field
-):
+def test_a_refused_field_is_named_and_the_others_of_a_list_are_stored(http, send, part, field):
     wrong = VERDICT | {"judge": "other"} | part
 
     def post(verdicts):  # JSON of lone surrogates, which no client sends by itself

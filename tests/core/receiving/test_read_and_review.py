@@ -248,7 +248,7 @@ def test_blind_queues_and_leases_bind_a_key_too(store, http):
         ([], "review"),
     ],
 )
-def test_a_review_that_cannot_be_used_is_refused_with_its_field(sqlite_store, http, review, field):
+def test_a_review_that_cannot_be_used_is_refused_with_its_field(http, review, field):
     reply = send_review(http, review)
     assert (reply.status_code, field in reply.text) == (400, True), reply.text
 

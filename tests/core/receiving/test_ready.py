@@ -8,7 +8,7 @@ from judgeboard.store.engine import ONE_PAGE, Store
 from sent_traces import receiving
 
 
-def test_a_server_is_ready_while_its_database_can_be_used(store, caplog):
+def test_a_server_is_ready_while_its_database_can_be_used(store):
     with receiving(store, "203.0.113.9") as http:
         assert (http.get("/readyz").status_code, http.get("/healthz").text) == (200, "ok")
         with store.writing() as connection:

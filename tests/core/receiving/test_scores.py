@@ -148,7 +148,7 @@ def test_of_scores_without_a_time_what_arrives_later_is_newer(store, http, send)
     assert [each and each.removesuffix("\ufffd") for each in comments] == [*[WORDS] * 4, None]
 
 
-def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(sqlite_store, http):
+def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(http):
     scores = [_langfuse(uuid4().hex, "groundedness", value)[1] for value in (0.1, 0.9)]
     batch = [
         {"id": str(place), "type": "score-create", "body": score}

@@ -152,7 +152,7 @@ def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(store,
 @pytest.mark.parametrize(
     "path", ["/api/public/otel/v1/traces", "/otel/v1/traces", "/v1/otel/v1/traces", "/v1/traces/"]
 )
-def test_the_paths_of_sdks_are_taken_without_a_redirect(sqlite_store, http, path):
+def test_the_paths_of_sdks_are_taken_without_a_redirect(http, path):
     reply = http.post(path, content=b'{"resourceSpans": []}', headers=JSON)
     assert (reply.status_code, reply.json()) == (200, {})
 

@@ -100,7 +100,7 @@ def test_with_sign_in_every_sender_needs_a_key(sqlite_store):
         assert send_spans(http, BODY).status_code == 401
 
 
-def test_a_body_that_is_compressed_twice_is_not_unpacked(sqlite_store, http):
+def test_a_body_that_is_compressed_twice_is_not_unpacked(http):
     reply = http.post(
         "/api/responses", content=gzip.compress(b"{}"), headers={"content-type": "application/json"}
     )
@@ -242,7 +242,7 @@ def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(sqlite_sto
     assert whole.status_code == 200
 
 
-def test_bodies_are_decompressed_in_threads_and_have_few_members(sqlite_store, http, monkeypatch):
+def test_bodies_are_decompressed_in_threads_and_have_few_members(http, monkeypatch):
     on_the_loop = []
 
     def decompressobj(*options):
@@ -271,7 +271,7 @@ def test_too_many_requests_are_told_when_to_come_back(sqlite_store, http):
     assert 0 < int(reply.headers["retry-after"]) <= 3
 
 
-def test_the_documentation_lists_every_path_that_is_received(sqlite_store, http):
+def test_the_documentation_lists_every_path_that_is_received(http):
     described = http.get("/api/openapi.json").json()
     assert {"/v1/traces", "/otel/v1/logs", "/api/responses", "/api/feedback"} <= set(
         described["paths"]
@@ -298,7 +298,7 @@ def test_a_bucket_fills_again():
     ] == [True, False, True, True]
 
 
-def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(sqlite_store, http):
+def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(http):
     for headers, body in (
         (PROTOBUF, b"\xff\xff"),
         (JSON, b"{"),

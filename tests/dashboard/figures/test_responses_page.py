@@ -83,7 +83,7 @@ def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(open_page, figu
     assert count_in(app) > narrowed
 
 
-def test_nothing_matches_and_nothing_is_there(open_page, sqlite_store):
+def test_nothing_matches_and_nothing_is_there(open_page):
     assert "step_Import a log" in [button.key for button in open_page("responses").button]
     assert texts(open_page("responses", query_type="none"), "jb-empty") == ["No answer matches."]
 

@@ -1,36 +1,23 @@
 """The part Thresholds of Settings, and what a score means on the page Judges."""
 
-from itertools import count
 from typing import get_args
 
 import pytest
 
 from app_pages import charts, click, labels, shown, table, texts
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GradedLog, scored_and_labelled
 from judgeboard.measure.thresholds import Aim
 from judgeboard.store.settings import thresholds
 from judgeboard_dashboard.widgets.thresholds import AIMS, NUMBERS
 from stored_rows import read
 
 
-def fill(store):
-    """Store a log that one judge scored and one person labelled."""
-    log = GradedLog(store)
-    ids = log.answers(200, query_type="sql")
-    bad = {each: place % 3 == 0 for place, each in enumerate(ids)}
-    scores = {
-        each: (place * 37 % 101) / 300 + (0.1 if bad[each] else 0.6)
-        for place, each in enumerate(ids)
-    }
-    log.say(log.version(), {each: {"groundedness": round(scores[each], 3)} for each in ids})
-    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
-
-
 @pytest.fixture
-def labelled(sqlite_store, fill_once):
+def labelled(sqlite_store):
     """A log with scores and labels."""
-    fill_once("scores and labels", sqlite_store, fill)
-    return GradedLog(sqlite_store, numbers=count(1_000))
+    log = GradedLog(sqlite_store)
+    scored_and_labelled(log)
+    return log
 
 
 @pytest.mark.usefixtures("labelled")

@@ -65,7 +65,7 @@ def responses(store):
     return read(store, count_log)
 
 
-def test_without_a_file_the_page_says_what_it_takes(upload, sqlite_store):
+def test_without_a_file_the_page_says_what_it_takes(upload):
     page = AppTest.from_file(VIEW, default_timeout=60).run()
     assert "judgeboard import FILE" in markup(page)
     assert len(texts(page, "jb-empty")) == 1
@@ -280,7 +280,7 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store, kind):
     assert done in lead(page)
 
 
-def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store):
+def test_values_inside_objects_are_offered_as_columns(upload):
     page = upload(
         [
             {"id": f"n{n}", "input": {"question": f"q {n}"}, "run": {"text": f"a {n}"}}

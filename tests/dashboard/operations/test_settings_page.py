@@ -217,7 +217,7 @@ def test_events_are_listed_newest_first_with_details_in_words(page_rows, open_pa
     assert set(listed["What"][:2]) == {"set setting"}
 
 
-def test_a_version_is_retired_and_taken_back(page_rows, open_page, sqlite_store):
+def test_a_version_is_retired_and_taken_back(page_rows, open_page):
     page = open_page("versions")
     click(page, "version_retire")
     assert "retired by Mara" in markup(page)

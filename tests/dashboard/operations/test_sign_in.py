@@ -154,7 +154,7 @@ def test_an_admin_in_the_environment_and_nothing_to_sign_in_with_lets_nobody_in(
         serving.serve(str(sqlite_store.engine.url.database))
 
 
-def test_secrets_that_cannot_be_read_let_nobody_in(monkeypatch, tmp_path):
+def test_secrets_that_cannot_be_read_let_nobody_in(tmp_path):
     broken = tmp_path / "secrets.toml"
     broken.write_text("[auth\ncookie_secret = ")
     before = st.get_option("secrets.files")
@@ -220,7 +220,7 @@ def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
 
 
 def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
-    page_rows, open_signed_in, who, sqlite_store, monkeypatch
+    page_rows, open_signed_in, who, sqlite_store
 ):
     who.update(email=ANN, email_verified=True, nonce="first")
     open_signed_in("item")
@@ -265,7 +265,7 @@ def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch):
     assert [person in ended for person in people] == [False, False, True, True]
 
 
-def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, sqlite_store):
+def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in):
     page = open_signed_in("open_flags", okta=PROVIDER)
     first, second = (button.label for button in page.button)
     assert first == "Sign in"
