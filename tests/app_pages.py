@@ -82,6 +82,33 @@ def labels(app):
     return [each.label for each in app.button if not (each.key or "").startswith(everywhere)]
 
 
+def button_labels(app):
+    """Return what all buttons of the page say."""
+    return [each.label for each in app.button]
+
+
+def chips(app):
+    """Return the labels of the chips, which say what narrows a list and take it away."""
+    return [label for label in labels(app) if label.endswith("✕")]
+
+
+def titles(app):
+    """Return the titles of the page."""
+    return [each.value for each in app.title]
+
+
+def with_label(elements, label):
+    """Return the one field or button with this label."""
+    [element] = [each for each in elements if each.label == label]
+    return element
+
+
+def in_address(app, name):
+    """Return the value of a parameter of the page's address."""
+    value = app.query_params[name]
+    return value if isinstance(value, str) else value[0]
+
+
 FIELDS = (
     *("text_input", "text_area", "number_input", "selectbox", "multiselect"),
     *("toggle", "checkbox"),

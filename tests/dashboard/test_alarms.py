@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import charts, labels, press, shown, table, text_with, texts
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GOOD, GradedLog, labels_in
 from judgeboard.domain import Role
 from judgeboard.measure.alarms import watch
 from judgeboard.people.roster import add_person
@@ -32,8 +32,7 @@ def fill(store):
     version = log.version()
     for week in range(9):
         ids = log.answers(40, day=20_003 + 7 * week, query_type="QA")
-        bad = set(ids[:: 10 if week < 4 else 2])
-        labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
+        labels = labels_in(ids, ids[:: 10 if week < 4 else 2])
         log.say(version, labels)
         log.reviews(labels)
     log.say_all(version, log.answers(3, query_type="QA"), label=GOOD)  # without a time
@@ -54,8 +53,7 @@ def test_a_lead_acknowledges_an_alarm_with_a_note(open_page, alarmed, name):
     press(page, "alarm_1_save")
     assert text_with(page, "note", "2,000", cls="jb-note")
     note = "New retriever since 4 Nov"
-    [field] = [each for each in page.text_area if each.key == "alarm_1_note"]
-    field.set_value(note)
+    page.text_area(key="alarm_1_note").set_value(note)
     press(page, "alarm_1_save")
     assert texts(page, "jb-note") == []
     (alarm,) = read(alarmed, list_alarms)

@@ -7,8 +7,8 @@ import pytest
 import streamlit as st
 
 from alert_checks import check
-from app_pages import charts, markup, shown
-from graded_log import BAD, GOOD, GradedLog
+from app_pages import button_labels, charts, markup, shown
+from graded_log import GradedLog, labels_in
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import AlertCondition, QueueOrder
 from judgeboard.health import record
@@ -35,26 +35,19 @@ MARKER = re.compile(
 # As a table sends them.
 NUMBERS = {struct.pack("<d", one): str(one).encode() for one in (SCORE, SEVERITY, SECOND)}
 
+BLIND = {"blind_people": True, "blind_judge": True}
+
 
 def give_blind(store):
     """Store a marked answer, which a queue gives to Mara, who is to review it blind."""
     mara, ada, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Ada", "Lead"))
     answer = mark_answer(store, ada)
-    rules = new_queue(
-        "secret",
-        RowFilter(ids=("marked",)),
-        order=QueueOrder.OLDEST,
-        blind_people=True,
-        blind_judge=True,
-        needed=2,
-    )
-    create_queue(store, rules, by=lead, assigned=(mara,))
-    create_queue(
-        store,
+    marked = RowFilter(ids=("marked",))
+    for rules in (
+        new_queue("secret", marked, order=QueueOrder.OLDEST, needed=2, **BLIND),
         new_queue("secret pairs", order=QueueOrder.RANDOM, subject="pairs"),
-        by=lead,
-        assigned=(mara,),
-    )
+    ):
+        create_queue(store, rules, by=lead, assigned=(mara,))
     return answer
 
 
@@ -152,7 +145,7 @@ def test_the_page_says_what_is_left_out_and_where_it_waits(answer, open_page):
     assert re.search(r"\d+ of \d+", shown(open_page("responses")))
     page = open_page("item", response=answer.response_id)
     assert "answer of marked" in shown(page)
-    assert not [button for button in page.button if button.label == "Judge again"]
+    assert "Judge again" not in button_labels(page)
 
 
 def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(answer, page_store, open_page):
@@ -168,13 +161,11 @@ def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(answer, page_stor
     assert "mark-reasoning" not in markup(page)
 
 
-SECRET = RowFilter(query_types=("secret",))
-BLIND = {
-    "order": QueueOrder.RANDOM,
-    "flagged_only": False,
-    "blind_people": True,
-    "blind_judge": True,
-}
+def secret_queue(name, items):
+    secret = RowFilter(query_types=("secret",))
+    return new_queue(
+        name, secret, order=QueueOrder.RANDOM, flagged_only=False, max_items=items, **BLIND
+    )
 
 
 def half_hidden(store, hidden_bad):
@@ -185,12 +176,10 @@ def half_hidden(store, hidden_bad):
     for week in range(9):
         for query_type, every in (("open", 10), ("secret", 10 if week < 4 else hidden_bad)):
             ids = log.answers(40, day=today - 63 + 7 * week, query_type=query_type)
-            bad = set(ids[::every])
-            labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
-            log.say(
-                version,
-                {id_: {"groundedness": 0.1 if id_ in bad else 0.9, **labels[id_]} for id_ in ids},
-            )
+            bad = ids[::every]
+            labels = labels_in(ids, bad)
+            scores = {id_: {"groundedness": 0.1 if id_ in bad else 0.9} for id_ in ids}
+            log.say(version, {id_: scores[id_] | labels[id_] for id_ in ids})
             log.reviews(labels, "Ada")
     for rule in (
         WrittenRule(name="mean", when=AlertCondition.LEVEL, to=(to,), below=0.8),
@@ -199,8 +188,7 @@ def half_hidden(store, hidden_bad):
     ):
         add_alert_rule(store, rule, "Lead")
     mara, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Lead"))
-    rules = new_queue("secret", SECRET, max_items=360, **BLIND)
-    create_queue(store, rules, by=lead, assigned=(mara,))
+    create_queue(store, secret_queue("secret", 360), by=lead, assigned=(mara,))
     watch(store, by="test")
     check(store)
     return store
@@ -266,11 +254,11 @@ def test_figures_loaded_before_answers_are_hidden_are_shown_once_at_most(
     lead, ben = (ensure_reviewer(store, "page", name) for name in ("Lead", "Ben"))
     monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))
     module = thresholds if page == "thresholds" else log_figures
-    real, some = getattr(module, load), new_queue("some", SECRET, max_items=100, **BLIND)
+    real = getattr(module, load)
 
     def assigned_meanwhile(*arguments, **options):
         figures = real(*arguments, **options)
-        create_queue(store, some, by=lead, assigned=(ben,))
+        create_queue(store, secret_queue("some", 100), by=lead, assigned=(ben,))
         return figures
 
     monkeypatch.setattr(module, load, assigned_meanwhile)

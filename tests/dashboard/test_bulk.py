@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app_pages import click, enter, markup
+from app_pages import click, enter, markup, with_label
 from judgeboard.domain import Decision, Label
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import QUEUE_ITEM
@@ -29,7 +29,7 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(open_page, pag
     # Nobody was asked whether a decision implies a label.
     assert "hallucinated" not in markup(page)
     write_to(case.store, set_setting, "implied_labels", ("low_groundedness",), "test")
-    next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
+    with_label(page.checkbox, "All 55 in this filter").check().run()
     press(page, f"{page_name}_bulk_confirm")
     # More than 20 are asked about.
     assert set(case.flag_states()) == {"open"}
@@ -48,7 +48,7 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(open_page, pag
     if page_name == "responses":
         return
     press(page, f"{page_name}_select")
-    next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
+    with_label(page.checkbox, "All 55 in this filter").check().run()
     enter(page, "open_flags_bulk_goal", "Mara (person)")
     press(press(page, "open_flags_bulk_add"), "open_flags_bulk_add")
     assert "55 answers" in markup(page)

@@ -5,7 +5,7 @@ import getpass
 import pytest
 import streamlit as st
 
-from app_pages import click, enter, labels, markup
+from app_pages import click, enter, keys, labels, markup, titles
 from graded_log import GradedLog
 from judgeboard.runs.jobs import held_key, recent_jobs
 from judgeboard.store.responses import last_response_id
@@ -28,16 +28,17 @@ def test_an_empty_database_has_three_first_steps(page_store, open_page, button, 
     page = at_first(open_page)
     assert [code.value for code in page.code] == ["judgeboard quickstart"]
     click(page, f"step_{button}")
-    assert [title.value for title in page.title] == ["Data & settings"]
+    assert titles(page) == ["Data & settings"]
     assert bool(page.get("file_uploader")) is (part == "import_form")
 
 
 def test_answers_are_judged_from_the_page(page_store, open_page, endpoint):
     GradedLog(page_store).answers(5)
     page = click(at_first(open_page), "step_Judge answers")
-    assert [title.value for title in page.title] == ["Runs & alerts"]
-    enter(page, "ask_model_New judge: rag (groundedness and quality)", "gpt-4o-mini")
-    enter(page, "ask_base_url_New judge: rag (groundedness and quality)", endpoint.url)
+    assert titles(page) == ["Runs & alerts"]
+    rag = "New judge: rag (groundedness and quality)"
+    enter(page, f"ask_model_{rag}", "gpt-4o-mini")
+    enter(page, f"ask_base_url_{rag}", endpoint.url)
     enter(page, "ask_api_key", KEY)
     assert "Judge 5 answers" in labels(page)
     enter(page, "ask_claims", True)
@@ -51,7 +52,7 @@ def test_answers_are_judged_from_the_page(page_store, open_page, endpoint):
 
 def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(open_flag):
     page = open_flag("claims", reviewer=None)
-    assert [button for button in page.button if button.key == "confirm"]
+    assert "confirm" in keys(page)
     page.switch_page("views/open_flags.py").run()
     assert page.button(key="person").label == getpass.getuser()
     click(page, "person")

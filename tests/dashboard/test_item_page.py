@@ -1,12 +1,12 @@
 """The item page in every state, with what its keys do."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from sqlalchemy import insert, update
 
-from app_pages import bodies, enter, field_of, keys, markup, plain, press, shown
+from app_pages import bodies, enter, field_of, in_address, keys, markup, plain, press, shown
+from graded_log import GradedLog
 from judgeboard.domain import (
     Claim,
     ClaimStatus,
@@ -19,7 +19,6 @@ from judgeboard.domain import (
     Response,
     Status,
     StepRecord,
-    Verdict,
 )
 from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE
 from judgeboard.methods.refining.serving import serve_answer_blocking
@@ -28,21 +27,14 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgment_reviews import NewJudgmentReview, store_judgment_reviews
-from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviews import corrections, mark_leading_flags
 from judgeboard.store.settings import set_setting
-from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG
 from judgeboard_dashboard.review.screen import implied_words
 from page_rows import ANSWER
 from queue_case import queue_case
 from stored_rows import read, rows_of, write_to
-
-
-def flag_of(app):
-    """The flag in the address."""
-    value = app.query_params["flag"]
-    return int(value[0] if isinstance(value, list) else value)
 
 
 def reviews_on(store, response_id):
@@ -76,23 +68,28 @@ def test_every_state_is_said(open_answer, name, says):
 def test_an_answer_opens_by_the_id_of_its_log_and_a_number_is_the_own_id_first(
     page_rows, open_page, sqlite_store, name
 ):
-    ids = page_rows.responses
     assert head(open_page("item", **{name: "good"})).startswith("good · ")
     unknown = open_page("item", **{name: "nobody"})
     assert ": nobody" in shown(unknown)
     assert "flag" not in unknown.query_params
     with sqlite_store.writing() as connection:
-        number = str(ids["good"])
-        newest = [
-            Response("second", "good", "q?", "an answer"),
-            Response("second", number, "q?", "an answer"),
-        ]
+        number = str(page_rows.responses["good"])
+        newest = [Response("second", each, "q?", "an answer") for each in ("good", number)]
         store_responses(connection, newest)
     assert head(open_page("item", **{name: number})).startswith("good · ")
     page = open_page("item", **{name: "good"})
     assert head(page).startswith("2 sources ")
     assert "from second." in head(page)
-    assert page.query_params["response"] not in {number, (number,)}
+    assert in_address(page, "response") != number
+
+
+def shortcuts_of(page, part=""):
+    """The keys on the keyboard of the buttons that have this part in their name."""
+    return [
+        button.proto.shortcut
+        for button in page.button
+        if button.proto.shortcut and part in f"{button.key}"
+    ]
 
 
 def labels(page, *starts):
@@ -104,18 +101,18 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
 ):
     write_to(sqlite_store, set_setting, "implied_labels", None, "test")
     page = open_flag("claims")
-    shortcuts = [button.proto.shortcut for button in page.button if button.proto.shortcut]
+    shortcuts = shortcuts_of(page)
     assert len(shortcuts) == len(set(shortcuts)), "a key presses one button"
     press(page, "groundednessD_")
     # A person's own grade implies nothing.
     assert "N: grounded" not in shown(page)
     press(press(page, "groundednessD_"), "dismiss_")
     # Nothing is stored before the answer.
-    assert flag_of(page) == page_rows.flags["claims"]
-    keys = {button.proto.shortcut for button in page.button if "implied_" in f"{button.key}"}
-    assert len(keys) == 2
+    assert in_address(page, "flag") == str(page_rows.flags["claims"])
+    implied = set(shortcuts_of(page, "implied_"))
+    assert len(implied) == 2
     # Who presses N twice chooses nothing for all decisions.
-    assert not keys & {"y", "n", "u"}
+    assert not implied & {"y", "n", "u"}
     press(page, "implied_True_")
     [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
     assert (review.decision, review.grade.label, review.grade.label_implied) == (
@@ -123,8 +120,7 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
         "grounded",
         True,
     )
-    with sqlite_store.writing() as connection:
-        connection.execute(update(FLAG).values(state="open"))
+    reopen(sqlite_store)
     page = open_flag("claims")
     # The answer is remembered.
     assert implied_words(
@@ -135,6 +131,16 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(
     write_to(sqlite_store, set_setting, "implied_labels", (), "test")
     # A lead chooses for everybody.
     assert "N: grounded" not in shown(open_page("item"))
+
+
+def reopen(store):
+    """Make all flags open again."""
+    with store.writing() as connection:
+        connection.execute(update(FLAG).values(state="open"))
+
+
+def states(store, response_id):
+    return sorted(each.state for each in read(store, load_item, response_id).flags)
 
 
 def raise_second(store, flag):
@@ -154,8 +160,7 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
     [flag] = [each for each in case.flags() if each["response_id"] == response_id]
     given = {"quality": 2, "groundedness": 0.2, "note": "made up", "corrected_answer": "Better."}
     case.decide(flag["id"], case.mara, Decision.CONFIRM, **given)
-    with sqlite_store.writing() as connection:  # a queue keeps the first flag open
-        connection.execute(update(FLAG).where(FLAG.c.id == flag["id"]).values(state="open"))
+    reopen(sqlite_store)  # a queue keeps the first flag open
     raise_second(sqlite_store, flag)
     page = open_page("item", response=response_id)
     assert "confirmed one flag" in shown(page)
@@ -167,17 +172,9 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
     assert head(page).startswith("Saved: confirmed claims")
     # The reviewer stays where the answer was opened.
     assert "response" in page.query_params
-    review = next(
-        each for each in read(sqlite_store, load_item, response_id).reviews if each.stands
-    )
+    review = next(each for each in reviews_on(sqlite_store, response_id) if each.stands)
     assert len(review.flag_ids) == 2
-    stored = review.grade
-    assert (stored.note, stored.quality, stored.groundedness, stored.corrected_answer) == (
-        None,
-        None,
-        0.2,
-        "Better.",
-    )
+    assert review.grade == Grade(groundedness=0.2, corrected_answer="Better.")
 
 
 @pytest.mark.parametrize(
@@ -215,15 +212,9 @@ def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, s
     assert chosen.startswith("Only low ")
     press(page, "dismiss_")
     assert head(page).startswith("Saved: dismissed claims")
-    assert sorted(each.state for each in read(sqlite_store, load_item, response_id).flags) == [
-        "dismissed",
-        "open",
-    ]
+    assert states(sqlite_store, response_id) == ["dismissed", "open"]
     press(page, "confirm_")
-    assert sorted(each.state for each in read(sqlite_store, load_item, response_id).flags) == [
-        "confirmed",
-        "dismissed",
-    ]
+    assert states(sqlite_store, response_id) == ["confirmed", "dismissed"]
 
 
 def test_f9_closes_a_typed_correction_and_z_brings_it_back_before_it_undoes_a_review(open_flag):
@@ -311,18 +302,12 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
     page_rows, open_page, sqlite_store
 ):
     response = page_rows.responses["two-judges"]
+    log = GradedLog(sqlite_store)
+    claim = Claim("Basalt forms columns.", ClaimStatus.UNSUPPORTED, answer_start=70, answer_end=91)
+    agrees = {"groundedness": 0.6, "quality": 3, "reasoning": "Two thirds stand."}
+    log.say(log.version("third"), {response: agrees | {"claims": (claim,)}})
+    log.say(log.version("broken"), {response: {"status": Status.ERROR, "error": "HTTP 500"}})
     with sqlite_store.writing() as connection:
-        third = ensure_version(connection, JudgeVersion("third", "rag", "m"))
-        claim = Claim(
-            "Basalt forms columns.", ClaimStatus.UNSUPPORTED, answer_start=70, answer_end=91
-        )
-        agrees = Verdict(
-            Status.OK, groundedness=0.6, quality=3, reasoning="Two thirds stand.", claims=(claim,)
-        )
-        broken = ensure_version(connection, JudgeVersion("broken", "rag", "m"))
-        failed = Verdict(Status.ERROR, error="HTTP 500")
-        store_judgments(connection, third, None, [NewJudgment(response, 0, 0, agrees)])
-        store_judgments(connection, broken, None, [NewJudgment(response, 0, 0, failed)])
         supreme = ensure_version(connection, JudgeVersion("supreme", "audit", "m"))
         judged = load_item(connection, response).with_claims
         audit = NewJudgmentReview(response, judged.id, 0, False, StepRecord(Status.OK))
@@ -369,20 +354,11 @@ def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
         Claim("Basalt is older.", ClaimStatus.SUPPORTED, answer_start=40, answer_end=69),
         Claim("Quartz is hard.", ClaimStatus.UNSUPPORTED),
     )
-    verdict = Verdict(
-        Status.OK, groundedness=0.61, quality=3, reasoning="One is right.", claims=claims
-    )
-    with sqlite_store.writing() as connection:
-        for name, model, again in (
-            ("rag", "llama-4", verdict),
-            ("second", "gpt-4o-mini", replace(verdict, quality=1)),
-        ):
-            version = ensure_version(
-                connection, JudgeVersion(name, "rag", model, {}, "Judge again.")
-            )
-            store_judgments(
-                connection, version, None, [NewJudgment(page_rows.responses["claims"], 0, 0, again)]
-            )
+    verdict = {"groundedness": 0.61, "reasoning": "One is right.", "claims": claims}
+    log = GradedLog(sqlite_store)
+    for name, quality in (("rag", 3), ("second", 1)):
+        again = verdict | {"quality": quality}
+        log.say(log.version(name), {page_rows.responses["claims"]: again})
     page = open_answer("claims")
     assert "jb-judgments" not in markup(page)
     [table] = [body for body in bodies(press(page, "judgments_")) if 'class="jb-judgments"' in body]

@@ -3,9 +3,8 @@
 import re
 
 import pytest
-from sqlalchemy import event
 
-from app_pages import labels, markup, press, text_with, texts
+from app_pages import in_address, labels, markup, press, text_with, texts, with_label
 from job_steps import ended, working
 from judgeboard.domain import QueueOrder, Response
 from judgeboard.llm.recording_endpoint import failure, verdict
@@ -16,17 +15,20 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import find_responses
 from judgeboard.store.storing import store_responses
 from judgeboard_dashboard.review.again import last_settings
+from query_plans import statements_of
 from queue_case import queue_case
 from stored_rows import read, write_to
 
 
+def add(store, *names):
+    """Store answers with these ids."""
+    rows = [Response("log", name, "Which rock?", "Basalt.", ("Granite.",), "QA") for name in names]
+    write_to(store, store_responses, rows)
+
+
 def judged(store, endpoint):
     """Store an answer with a verdict of the judge at the endpoint; return its id."""
-    write_to(
-        store,
-        store_responses,
-        [Response("log", "one", "Which rock?", "Basalt.", ("Granite.",), "QA")],
-    )
+    add(store, "one")
     endpoint.reply = verdict(groundedness=0.2, quality=2)
     judge_pending(store, make_judge("rag", model="gpt-4o-mini", base_url=endpoint.url))
     return read(store, find_responses, "one")[0][0]
@@ -39,6 +41,10 @@ def worked(page, store):
     return page.run()
 
 
+def head(page):
+    return texts(page, "jb-head")[0]
+
+
 def verdicts_beside(page):
     """Return the verdicts before and now, as the page shows them."""
     return dict(re.findall(r"<span>(Before|Now)</span><b>([^<]*)</b>", markup(page)))
@@ -49,10 +55,7 @@ def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(
 ):
     answer = judged(page_store, endpoint)
     page = open_page("item", response=answer)
-    assert (
-        next(button for button in page.button if button.label == "Judge again").proto.shortcut
-        == "f6"
-    )
+    assert with_label(page.button, "Judge again").proto.shortcut == "f6"
     # The cost is known before the press.
     assert text_with(page, "(gpt-4o-mini)", "$ 0.0")
     calls = len(endpoint.server.requests)
@@ -73,28 +76,23 @@ def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(
 def test_an_answer_of_a_list_keeps_its_place_and_is_decided_after_it_was_judged_again(
     page_store, open_page, endpoint
 ):
-    with page_store.writing() as connection:
-        responses = [
-            Response("log", name, "Which rock?", "Basalt.", ("Granite.",), "QA")
-            for name in ("two", "three")
-        ]
-        store_responses(connection, responses)
+    add(page_store, "two", "three")
     judged(page_store, endpoint)
     page = press(open_page("item"), "next")
-    place, name = "2 of 3 in “all open flags” · ", texts(page, "jb-head")[0].split(" · ")[1]
-    assert texts(page, "jb-head")[0].endswith(f"{place}{name} · QA")
+    place, name = "2 of 3 in “all open flags” · ", head(page).split(" · ")[1]
+    assert head(page).endswith(f"{place}{name} · QA")
     endpoint.reply = verdict(groundedness=0.9, quality=2)  # the flag of its quality stays open
     page = worked(press(page, "judge_again"), page_store)
-    assert f"{place}{name}" in texts(page, "jb-head")[0]
+    assert f"{place}{name}" in head(page)
     assert "Confirm" in labels(page)
     press(page, "confirm_")
-    assert f"Saved: confirmed {name}" in texts(page, "jb-head")[0]
+    assert f"Saved: confirmed {name}" in head(page)
     press(page, "undo")
-    assert f"{place}{name}" in texts(page, "jb-head")[0]
+    assert f"{place}{name}" in head(page)
     endpoint.reply = verdict(groundedness=0.9, quality=4)
     page = worked(press(page, "judge_again"), page_store)
-    assert f"(2) · {name}" in texts(page, "jb-head")[0]
-    assert place not in texts(page, "jb-head")[0]
+    assert f"(2) · {name}" in head(page)
+    assert place not in head(page)
     # No flag is open.
     assert "Confirm" not in labels(page)
 
@@ -150,16 +148,14 @@ def test_in_a_queue_the_item_stays_with_both_verdicts(open_page, page_store, end
     endpoint.reply = verdict(groundedness=0.9, quality=4)
     page = worked(page, page_store)
     assert verdicts_beside(page)["Now"].startswith("0.90, 4")
-    assert page.query_params["queue"] in ("q", ["q"])
+    assert in_address(page, "queue") == "q"
 
 
 def test_the_flags_at_stake_are_those_of_the_answer_on_the_screen(page_store, open_page, endpoint):
     with_flag = judged(page_store, endpoint)
     endpoint.reply = verdict(groundedness=1.0, quality=4)
     judge_pending(page_store, make_judge("rag", model="other", base_url=endpoint.url, name="other"))
-    write_to(
-        page_store, store_responses, [Response("log", "two", "Which?", "Lava.", ("Lava.",), "QA")]
-    )
+    add(page_store, "two")
     judge_pending(page_store, make_judge("rag", model="gpt-4o-mini", base_url=endpoint.url))
     without = read(page_store, find_responses, "two")[0][0]
     at_stake = flag_words(1) or ""
@@ -172,10 +168,7 @@ def test_the_flags_at_stake_are_those_of_the_answer_on_the_screen(page_store, op
 def test_the_last_settings_cost_one_query_an_item(page_store, endpoint, times):
     answer = judged(page_store, endpoint)
     last_settings(page_store, answer)
-    statements = []
-    event.listen(
-        page_store.engine, "before_cursor_execute", lambda *sent: statements.append(sent[2])
-    )
-    for _ in range(times):
-        last_settings(page_store, answer)
+    with statements_of(page_store) as statements:
+        for _ in range(times):
+            last_settings(page_store, answer)
     assert len([sql for sql in statements if sql.startswith("SELECT")]) == times

@@ -7,7 +7,7 @@ import re
 import pytest
 from streamlit.runtime.context import ContextProxy
 
-from app_pages import click, enter, field_of, markup, press
+from app_pages import click, enter, field_of, keys, markup, press
 from judgeboard.domain import ClaimMark, ClaimStatus, Label, QueueOrder
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
@@ -18,7 +18,7 @@ from judgeboard_dashboard.review.claims import subject_of
 from judgeboard_dashboard.review.drafts import Draft, DraftWriter, draft_writer
 from judgeboard_dashboard.session import NAME_COOKIE, SUGGESTED_COOKIE
 from queue_case import queue_case
-from stored_rows import read, write_to
+from stored_rows import values_of, write_to
 
 
 @pytest.fixture
@@ -29,21 +29,19 @@ def queues(page_rows, sqlite_store):
 
 
 def note(page):
-    field = field_of(page, "note_")
-    return str(field.value)
+    return field_of(page, "note_").value
 
 
-def weak(page):
-    [button] = [one for one in page.button if one.key == "quality2"]
-    return button
+def is_chosen(page, key):
+    return page.button(key=key).proto.type == "primary"
 
 
 @pytest.mark.parametrize("stored", [False, True])
 def test_a_reload_brings_back_grade_and_note(queues, open_page, stored):
     page = open_page("item", queue="q")
-    field = field_of(page, "note_")
-    field.input("half of it")
-    weak(page).click().run()
+    field_of(page, "note_").input("half of it")
+    click(page, "quality2")
+    row = page.session_state["keyboard"].row
     if stored:
         draft_writer().flush()
         draft_writer.clear()  # as on another server
@@ -51,9 +49,9 @@ def test_a_reload_brings_back_grade_and_note(queues, open_page, stored):
             {"quality": 2, "note": "half of it"}
         ]
     again = open_page("item", queue="q")
-    assert weak(again).key == weak(page).key, "the same item"
+    assert again.session_state["keyboard"].row == row, "the same item"
     assert note(again) == "half of it"
-    assert weak(again).proto.type == "primary"
+    assert is_chosen(again, "quality2")
     press(again, "confirm_")
     draft_writer().flush()
     # The review replaces it.
@@ -62,13 +60,8 @@ def test_a_reload_brings_back_grade_and_note(queues, open_page, stored):
 
 
 def chosen(page):
-    buttons = [
-        button
-        for start in ("groundedness", "quality")
-        for button in page.button
-        if start in button.key
-    ]
-    return [button.key for button in buttons if button.proto.type == "primary"]
+    grades = [key for start in ("groundedness", "quality") for key in keys(page) if start in key]
+    return [key for key in grades if is_chosen(page, key)]
 
 
 def passed_over(page, _open_page):
@@ -115,8 +108,15 @@ def unnamed_draft(page_rows, open_page):
     """Open an item under the suggested name, and begin a draft on it."""
     page = open_page("open_flags", reviewer=None, flag=page_rows.flags["claims"])
     page.switch_page("views/item.py").run()
-    assert not [field for field in page.text_input if field.key == "who_name"]
+    assert "who_name" not in [field.key for field in page.text_input]
     return press(page, "quality3_")
+
+
+def take_over(page):
+    """Enter Ida's name, and return to the item."""
+    click(page, "person")
+    enter(page, "who_name", "Ida")
+    page.switch_page("views/item.py").run()
 
 
 def kept(queues):
@@ -142,7 +142,7 @@ def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
     reloaded(monkeypatch, page)
     [flag] = re.findall(r'data-row="r\d+f(\d+)"', markup(page))
     page = open_page("item", reviewer=None, flag=flag)
-    assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
+    assert is_chosen(page, "quality3")
     said = f"You review as {getpass.getuser()}: change the name at the top of Review"
     press(page, "confirm_")
     assert said in markup(page)
@@ -163,20 +163,16 @@ def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(
         page = open_page("open_flags", reviewer=None)
     else:
         page.switch_page("views/open_flags.py").run()
-    click(page, "person")
-    enter(page, "who_name", "Ida")
-    page.switch_page("views/item.py").run()
-    assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
+    take_over(page)
+    assert is_chosen(page, "quality3")
     assert kept(queues) == {"Ida": {"quality": 3}}
 
 
 def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(queues, open_flag):
     press(page := open_flag("claims"), "quality3_")
     page.switch_page("views/open_flags.py").run()
-    click(page, "person")
-    enter(page, "who_name", "Ida")
-    page.switch_page("views/item.py").run()
-    assert [one.proto.type for one in page.button if one.key == "quality3"] == ["secondary"]
+    take_over(page)
+    assert not is_chosen(page, "quality3")
     assert kept(queues) == {"Mara": {"quality": 3}}
 
 
@@ -216,14 +212,14 @@ def test_a_draft_from_before_the_review_is_not_stored_and_forgetting_deletes_one
     leased = case.lease(case.mara)
     case.later(days=100_000)
     case.say(leased, case.mara, note="done")
-    writer.put(store, case.mara.id, leased.response_id or 0, {"note": "late"})
+    writer.put(store, case.mara.id, leased.response_id, {"note": "late"})
     writer.flush()
     assert case.rows(DRAFT) == []
-    other = case.lease(case.mara)
-    writer.put(store, case.mara.id, other.response_id or 0, {"note": "secret"})
+    other = case.lease(case.mara).response_id
+    writer.put(store, case.mara.id, other, {"note": "secret"})
     writer.flush()
-    assert read(store, read_draft, case.mara.id, other.response_id or 0) == {"note": "secret"}
-    assert read(store, read_draft, case.jon.id, other.response_id or 0) is None
-    [name] = [row["external_id"] for row in case.rows(RESPONSE) if row["id"] == other.response_id]
+    assert case.read(read_draft, case.mara.id, other) == {"note": "secret"}
+    assert case.read(read_draft, case.jon.id, other) is None
+    [name] = values_of(store, RESPONSE.c.external_id, RESPONSE.c.id == other)
     write_to(store, forget_response, name, actor="test")
     assert case.rows(DRAFT) == []

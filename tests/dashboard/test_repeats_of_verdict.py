@@ -10,9 +10,16 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from queue_case import queue_case
-from stored_rows import read
+from stored_rows import read, write_to
 
 FIVE = [(0.4, 2), (0.45, 2), (0.42, 2), (0.8, 3), (0.41, 2)]
+
+
+def ok(groundedness, quality):
+    return Verdict(Status.OK, groundedness=groundedness, quality=quality)
+
+
+LATER = (ok(0.1, 1),)
 
 
 @pytest.fixture
@@ -20,21 +27,17 @@ def case(page_store):
     return queue_case(page_store)
 
 
-def judged(case, *verdicts, name="rag"):
+def judged(case, *verdicts, later=LATER):
     """An answer that one judge version judged so often; a later ask has another verdict."""
-    [response_id] = case.add("a1")
-    repeats = [
-        NewJudgment(response_id, 0, number, verdict) for number, verdict in enumerate(verdicts)
+    [response_id] = case.add(f"of {len(verdicts)}")
+    items = [
+        NewJudgment(response_id, ask, number, verdict)
+        for ask, repeats in enumerate((verdicts, later))
+        for number, verdict in enumerate(repeats)
     ]
-    with case.store.writing() as connection:
-        version = ensure_version(connection, JudgeVersion(name, "rag", model="m"))
-        later = NewJudgment(response_id, 1, 0, Verdict(Status.OK, groundedness=0.1, quality=1))
-        store_judgments(connection, version, None, [*repeats, later])
+    version = write_to(case.store, ensure_version, JudgeVersion("rag", "rag", model="m"))
+    write_to(case.store, store_judgments, version, None, items)
     return response_id
-
-
-def ok(groundedness, quality):
-    return Verdict(Status.OK, groundedness=groundedness, quality=quality)
 
 
 def test_the_range_is_that_of_the_repeats_report(case, open_page):
@@ -60,11 +63,7 @@ def test_repeats_without_a_verdict_are_counted_and_equal_values_stand_once(case,
 def test_a_judge_that_was_asked_once_or_is_hidden_shows_no_repeats(case, open_page):
     once = judged(case, ok(0.2, 1))
     assert "repeat" not in shown(open_page("item", response=once))
-    [hidden] = case.add("a2")
-    with case.store.writing() as connection:
-        version = ensure_version(connection, JudgeVersion("rag", "rag", model="m"))
-        rows = [NewJudgment(hidden, 0, number, ok(*each)) for number, each in enumerate(FIVE)]
-        store_judgments(connection, version, None, rows)
+    hidden = judged(case, *(ok(*each) for each in FIVE), later=())
     assert "5 repeats" in shown(open_page("item", response=hidden))
     where = RowFilter(response_ids=(hidden,))
     case.queue(where=where, order=QueueOrder.OLDEST, blind_judge=True)

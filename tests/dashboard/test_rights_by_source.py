@@ -14,7 +14,7 @@ import pytest
 
 import judgeboard
 from agent_client import Agent
-from app_pages import charts, click, markup
+from app_pages import charts, click, markup, with_label
 from cli_commands import command_examples
 from graded_log import BAD, GradedLog, labels_in
 from judgeboard.cli import options
@@ -325,7 +325,7 @@ def test_an_admin_gives_a_person_sources_on_the_page(page_store, open_page):
     two_sources(page_store)
     page = open_page("people", reviewer="Ada", part="Accounts")
     page.selectbox(key="sources_person").select(f"Mara ({ORIGINS['page']})").run()
-    [field] = [each for each in page.multiselect if each.label == "Sources"]
+    field = with_label(page.multiselect, "Sources")
     assert sorted(field.value) == sorted(MINE)
     field.set_value(["log", "a new one"]).run()
     click(page, "sources_save")

@@ -3,25 +3,21 @@
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy import select
 
-from app_pages import texts
-from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, Status, Verdict
+from app_pages import click, texts
+from graded_log import GradedLog
+from judgeboard.domain import DimensionScore, JudgeVersion
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import FieldType, LabelSchema, Option, SchemaField
-from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.changes import undo
-from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queues import new_queue
-from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.tables import RESPONSE, REVIEW_SCORE
+from judgeboard.store.tables import REVIEW_SCORE
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import SchemaActions, rubric_schema
 from judgeboard_dashboard.widgets.keys import Keyboard, Press, Turn
-from stored_rows import read
+from queue_case import queue_case
+from stored_rows import read, rows_of, write_to
 
 UNSCORED = "Not scored by the judge: tone."
 SCORES = (
@@ -40,24 +36,12 @@ def judged(page_rows, sqlite_store):
             {"name": name, "weight": 1.0, "levels": levels} for name in ("accuracy", "tone")
         ]
     }
-    with sqlite_store.writing() as connection:
-        response = Response("log", "rubric-1", "How long is the rope?", "It has 60 m.")
-        (response_id,) = store_responses(connection, [response]).new
-        version = ensure_version(
-            connection, JudgeVersion("house", "rubric", params=params, scale="1-5")
-        )
-        verdict = Verdict(Status.OK, scores=SCORES, reasoning=UNSCORED)
-        store_judgments(connection, version, None, [NewJudgment(response_id, 0, 0, verdict)])
+    log = GradedLog(sqlite_store)
+    (response_id,) = log.answers()
+    house = JudgeVersion("house", "rubric", params=params, scale="1-5")
+    version = write_to(sqlite_store, ensure_version, house)
+    log.say(version, {response_id: {"scores": SCORES, "reasoning": UNSCORED}})
     return response_id
-
-
-def given(store):
-    table = REVIEW_SCORE
-    with store.reading() as connection:
-        rows = connection.execute(
-            select(table.c.dimension, table.c.value, table.c.scale).order_by(table.c.id)
-        )
-        return [(dimension, value, scale) for dimension, value, scale in rows]
 
 
 def test_the_judges_scores_are_shown_with_their_sentences(open_page, judged):
@@ -79,46 +63,43 @@ def test_a_person_grades_on_the_same_rubric(open_page, judged, sqlite_store):
     fields[1].set_value(5)
     app.run()
     app.session_state["keyboard"].appeared -= 10  # in the first moment a press is not taken
-    next(each for each in app.button if each.key == "save").click().run()
-    assert given(sqlite_store) == [("accuracy", 4.0, "1-5"), ("tone", 5.0, "1-5")]
+    click(app, "save")
+    given = [
+        (row["dimension"], row["value"], row["scale"])
+        for row in rows_of(sqlite_store, REVIEW_SCORE)
+    ]
+    assert given == [("accuracy", 4.0, "1-5"), ("tone", 5.0, "1-5")]
     (pane,) = texts(open_page("item", response=judged), "jb-pane jb-signals")
     assert "Mara 4" in pane
     assert "2 on a" in pane
 
 
-def test_without_a_rubric_judgment_there_is_no_field(open_page, page_rows, sqlite_store):
-    with sqlite_store.reading() as connection:
-        response_id = connection.execute(select(RESPONSE.c.id)).scalars().first()
-    app = open_page("item", response=response_id)
+def test_without_a_rubric_judgment_there_is_no_field(open_answer):
+    app = open_answer("claims")
     assert not any(str(each.key).startswith("rubric") for each in app.button_group)
     assert "Rubric" not in texts(app, "jb-pane jb-signals")[0]
 
 
 def test_only_standing_grades_count_and_only_levels_are_taken(judged, sqlite_store):
-    mara = ensure_reviewer(sqlite_store, "page", "Mara")
+    case = queue_case(sqlite_store)
 
-    def say(key, *scores):
-        return submit(
-            sqlite_store,
-            Submission(
-                response_id=judged, reviewer=mara, grade=Grade(scores=scores), request_key=key
-            ),
-        ).review_id
+    def say(*scores):
+        grade = tuple(DimensionScore("tone", *each) for each in scores)
+        return case.grade(judged, case.mara, scores=grade)
 
-    say("1", DimensionScore("tone", 1, "1-5"))
-    last = say("2", DimensionScore("tone", 5, "1-5"))
-    assert read(sqlite_store, load_rubric_scores, judged).people == {"tone": (("Mara", 5.0),)}
-    undo(sqlite_store, review_id=last, reviewer=mara, request_key="3")
-    assert read(sqlite_store, load_rubric_scores, judged).people == {}
-    for wrong in (
-        DimensionScore("tone", 3.5, "1-5"),
-        DimensionScore("tone", 6, "1-5"),
-        DimensionScore("tone", 3, "1-9"),
-    ):
+    def of_people():
+        return read(sqlite_store, load_rubric_scores, judged).people
+
+    say((1, "1-5"))
+    last = say((5, "1-5"))
+    assert of_people() == {"tone": (("Mara", 5.0),)}
+    case.undo(last, case.mara)
+    assert of_people() == {}
+    for wrong in ((3.5, "1-5"), (6, "1-5"), (3, "1-9")):
         with pytest.raises(BadInput, match="1 to 5"):
-            say("4", wrong)
+            say(wrong)
     with pytest.raises(BadInput, match="scored twice"):
-        say("5", DimensionScore("tone", 3, "1-5"), DimensionScore("tone", 4, "1-5"))
+        say((3, "1-5"), (4, "1-5"))
 
 
 RULES = new_queue("q", grades=("label", "accuracy"), optional_grades=("tone", "safety"))
@@ -132,9 +113,13 @@ def actions():
     return SchemaActions(session, 1, schema, None)
 
 
-def test_each_level_is_given_to_the_dimension_after_the_one_before(actions):
-    for digit in "425":  # bound to one drawing: the page was not drawn in between
+def pick(actions, digits):
+    for digit in digits:
         actions.pick(digit)
+
+
+def test_each_level_is_given_to_the_dimension_after_the_one_before(actions):
+    pick(actions, "425")  # bound to one drawing: the page was not drawn in between
     assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 5}
     actions.pick("1")
     # The last one is mended, not the first.
@@ -154,23 +139,20 @@ def test_one_key_in_quick_succession_gives_two_dimensions_their_level(actions):
 
 def test_the_same_level_again_takes_it_back(actions):
     actions.draft.field_at = "safety"
-    actions.pick("3")
-    actions.pick("3")
+    pick(actions, "33")
     assert actions.draft.values == {}
     assert actions.current.name == "safety"
 
 
 def test_the_same_digits_after_an_undo_give_the_same_levels(actions):
     for _ in range(2):
-        for digit in "425":
-            actions.pick(digit)
+        pick(actions, "425")
         assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 5}
         actions.session.put_draft(1, actions.draft)
     schema = LabelSchema("list", (SchemaField("order", FieldType.RANKING, on="passages"),))
     ranks = SchemaActions(actions.session, 2, schema, SimpleNamespace(passages=("a", "b", "c")))
     for _ in range(2):
-        for digit in "312":
-            ranks.pick(digit)
+        pick(ranks, "312")
         assert ranks.draft.values == {"order": [3, 1, 2]}
         ranks.session.put_draft(2, ranks.draft)
 

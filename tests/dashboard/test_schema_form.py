@@ -5,56 +5,63 @@ from pathlib import Path
 
 import pytest
 
-from app_pages import enter, labels, press, shown, texts
-from judgeboard.domain import Response
+from app_pages import click, enter, keys, labels, press, shown, texts, with_label
+from graded_log import GradedLog
 from judgeboard.formats.label_schema import BUILT_IN, FieldType, read_schema, schema_in
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import add_schema, create_queue
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.queues import new_queue
-from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
 from judgeboard_dashboard.review.actions import deciding_field
 from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import SELECT_FIRST, SchemaActions
-from stored_rows import read, rows_of, write_to
+from stored_rows import read, rows_of
 
 SCHEMA = read_schema(Path("examples/schema.yaml"))
 
 
+def stored_choices(store):
+    """The reviews that fill in a field."""
+    return [each for each in rows_of(store, REVIEW) if each["choices"]]
+
+
+@pytest.fixture
+def queue_with(page_rows, page_store):
+    """Return ``queue_with(schema)``: a queue ``q`` whose reviewers fill in this schema."""
+
+    def created(schema):
+        lead = ensure_reviewer(page_store, "page", "Mara")
+        add_schema(page_store, schema, by=lead)
+        create_queue(page_store, new_queue("q", order="oldest"), by=lead, schema=schema.name)
+
+    return created
+
+
 def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
-    open_page, page_rows, page_store
+    open_page, queue_with, page_store
 ):
-    lead = ensure_reviewer(page_store, "page", "Mara")
-    add_schema(page_store, SCHEMA, by=lead)
-    create_queue(
-        page_store, new_queue("fields", RowFilter(), order="oldest"), by=lead, schema="support"
-    )
-    app = open_page("item", queue="fields")
+    queue_with(SCHEMA)
+    app = open_page("item", queue="q")
     assert "causes" not in shown(app)
     press(app, "field_next")
     assert "Not skipped" in shown(app)
     press(app, "confirm")
     assert "requires verdict" in shown(app)
-    assert not [each for each in rows_of(page_store, REVIEW) if each["choices"]]
+    assert not stored_choices(page_store)
     press(app, "field_verdict_1")  # fix
     assert "causes" in shown(app)
-    press(app, "field_causes_0")
-    press(app, "field_next")
-    press(app, "field_tone_3")
-    press(app, "field_policy_0")
-    press(app, "confirm")
+    for key in ("field_causes_0", "field_next", "field_tone_3", "field_policy_0", "confirm"):
+        press(app, key)
     assert "Saved: confirmed" in shown(app)
-    (row,) = [each for each in rows_of(page_store, REVIEW) if each["choices"]]
+    (row,) = stored_choices(page_store)
     assert row["choices"] == {"verdict": "fix", "causes": ["retrieval"], "policy": True}
-    (score,) = [
-        each for each in rows_of(page_store, REVIEW_SCORE) if each["review_id"] == row["id"]
-    ]
-    assert (score["dimension"], score["value"], score["scale"]) == ("tone", 4, "1-5")
+    (score,) = rows_of(page_store, REVIEW_SCORE)
+    of_review = score["review_id"], score["dimension"], score["value"], score["scale"]
+    assert of_review == (row["id"], "tone", 4, "1-5")
     item = shown(open_page("item", response=row["response_id"]))
     for words in ("verdict: fix", "causes: retrieval", "policy: yes", "tone: 4"):
         assert words in item
@@ -62,7 +69,7 @@ def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
         open_page("item", reviewer="Jon", response=row["response_id"])
     )
     app = open_page("responses", reviewer="Jon")
-    field = next(each for each in app.multiselect if each.label == "Own labels")
+    field = with_label(app.multiselect, "Own labels")
     app = field.select("tone: 4 friendly").run()
     assert texts(app, "jb-say")[0].split(" · ")[:2] == ["1 answer", "tone 4"]
 
@@ -87,19 +94,15 @@ def test_one_field_with_words_for_good_and_bad_is_the_decision(fields, decides):
 
 
 def test_where_a_field_is_the_decision_no_other_is_asked_and_a_later_one_must_agree(
-    open_page, page_rows, page_store
+    open_page, queue_with, page_store
 ):
-    lead = ensure_reviewer(page_store, "page", "Mara")
     field = "{name: verdict, type: category, required: true, options: [good, bad]}"
-    add_schema(page_store, schema_in(f"{{name: checks, fields: [{field}]}}"), by=lead)
-    create_queue(
-        page_store, new_queue("own", RowFilter(), order="oldest"), by=lead, schema="checks"
-    )
-    app = press(open_page("item", queue="own"), "save")
+    queue_with(schema_in(f"{{name: checks, fields: [{field}]}}"))
+    app = press(open_page("item", queue="q"), "save")
     assert "requires verdict" in shown(app)
-    assert not {"confirm", "dismiss"} & {button.key for button in app.button}
+    assert not {"confirm", "dismiss"} & {*keys(app)}
     press(press(app, "field_verdict_1"), "save")  # bad
-    (row,) = [each for each in rows_of(page_store, REVIEW) if each["choices"]]
+    (row,) = stored_choices(page_store)
     assert (row["decision"], row["choices"]) == ("confirm", {"verdict": "bad"})
     app = press(open_page("item", response=row["response_id"], edit=row["id"]), "dismiss")
     assert "contradicts" in shown(app)
@@ -116,11 +119,10 @@ def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page, page_st
     yaml.set_value(text.replace("category", "colour")).run()
     assert "line 5: fields[1].type" in shown(app)
     app.text_area[0].set_value(text).run()
-    press_save = next(button for button in app.button if button.key == "schema_save")
-    press_save.click().run()
+    click(app, "schema_save")
     assert "Saved: support v1." in shown(app)
     queue = open_page("queues", new=1)
-    (field,) = [each for each in queue.selectbox if each.key == "nq_schema"]
+    field = queue.selectbox(key="nq_schema")
     assert field.options == ["support v1"]
     field.set_value("support v1").run()
     assert "nq_grades" not in {each.key for each in queue.multiselect}
@@ -145,7 +147,7 @@ def test_the_menu_adds_a_field_of_each_type(open_page, page_store):
     assert added[-1] == replace(
         next(each for each in added if each.name == "scale"), name="scale 2"
     )
-    next(button for button in app.button if button.key == "schema_save").click().run()
+    click(app, "schema_save")
     (stored,) = read(page_store, list_schemas)
     assert stored.content == schema
     enter(app, "version", "New schema")
@@ -169,8 +171,8 @@ fields:
 
 
 def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store):
-    response = Response("log", "a", "q?", "It is made up. It is not.", ("one", "two"))
-    (response_id,) = write_to(sqlite_store, store_responses, [response]).new
+    log = GradedLog(sqlite_store)
+    (response_id,) = log.answers(answer="It is made up. It is not.", passages=("one", "two"))
     actions = actions_on(read(sqlite_store, load_item, response_id))
     actions.pick("2")  # safe: no
     actions.pick("1")

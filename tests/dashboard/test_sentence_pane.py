@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app_pages import plain, press
+from app_pages import markup, plain, press
 from judgeboard.judges.evidence_alignment import align
 from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.texts import MOST_SENTENCES, sentence_pane
@@ -35,14 +35,14 @@ def pane(page_rows, sqlite_store):
 
 
 def test_each_sentence_leads_to_its_place_and_back(pane):
-    markup = pane("claims")
-    ids, goals = IDS.findall(markup), GOALS.findall(markup)
+    shown = pane("claims")
+    ids, goals = IDS.findall(shown), GOALS.findall(shown)
     assert len(ids) == len(set(ids))
     # Every link has its goal.
     assert set(goals) <= set(ids)
     assert {"l1", "e1"} <= set(goals)
-    assert "passage 1quoted" in plain(markup)
-    assert "67 % of" in plain(markup)
+    assert "passage 1quoted" in plain(shown)
+    assert "67 % of" in plain(shown)
 
 
 def test_what_stands_nowhere_is_said(pane):
@@ -53,11 +53,11 @@ def test_what_stands_nowhere_is_said(pane):
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name != "long"])
 def test_hostile_texts_are_text(pane, name):
-    markup = pane(f"hostile-{name}")
-    left = re.sub(r"</?(div|span|mark|a|i|input)\b[^>]*>", "", markup)
+    shown = pane(f"hostile-{name}")
+    left = re.sub(r"</?(div|span|mark|a|i|input)\b[^>]*>", "", shown)
     assert "<" not in left
-    assert 'href="http' not in markup
-    assert 'href="javascript' not in markup
+    assert 'href="http' not in shown
+    assert 'href="javascript' not in shown
 
 
 def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane):
@@ -69,19 +69,14 @@ def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane):
 
 
 def test_a_forgotten_answer_is_said(pane):
-    markup = pane(
+    shown = pane(
         "good", forgotten_at=datetime(2026, 3, 12, tzinfo=UTC), query="", answer="", passages=None
     )
     # The question, the answer and the passages are removed.
-    assert plain(markup).count("was removed") == 3
+    assert plain(shown).count("was removed") == 3
 
 
 def test_one_key_switches_and_the_way_is_kept_for_the_next_item(open_flag):
     page = open_flag("claims")
-    bodies = [node.proto.body for node in press(page, "switch_").get("html")]
-    assert any('class="jb-sentence"' in body for body in bodies)
-    press(page, "next_")
-    assert any('class="jb-sentence"' in node.proto.body for node in page.get("html"))
-    assert not any(
-        'class="jb-sentence"' in node.proto.body for node in press(page, "switch_").get("html")
-    )
+    for key, by_sentence in (("switch_", True), ("next_", True), ("switch_", False)):
+        assert ('class="jb-sentence"' in markup(press(page, key))) is by_sentence

@@ -3,15 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app_pages import plain
-from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, Grade
-from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.submissions import Submission, submit
+from app_pages import bodies, markup, plain
+from judgeboard.domain import Claim, ClaimMark, ClaimStatus
 from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.marks import MarkActions
 from page_rows import ANSWER as STORED_ANSWER
 from page_rows import as_read
+from queue_case import queue_case
 
 SUPPORTED, CONTRADICTED, UNSUPPORTED = (
     ClaimStatus.SUPPORTED,
@@ -27,6 +26,10 @@ CLAIMS = (
 
 def actions(*, claims=(), judgment_id=None):
     return MarkActions(ReviewSession(), 1, statements_of(ANSWER, claims, judgment_id))
+
+
+def shown_by(bound, claims=()):
+    return shown_claims(claims, bound.statements, bound.shown, bound.at)
 
 
 def test_a_judge_that_is_seen_gives_the_statements():
@@ -92,27 +95,26 @@ def test_a_copied_draft_is_not_changed_by_later_marks():
 def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_is_outlined():
     bound = actions(claims=CLAIMS, judgment_id=7)
     bound.mark(CONTRADICTED)
-    first, second = shown_claims(CLAIMS, bound.statements, bound.shown, bound.at)
+    first, second = shown_by(bound, CLAIMS)
     assert (first.sign, first.at) == ("✓1 you ✗", True)
     assert "claim 1, supported" in first.words
     assert first.words.endswith(": contradicted")
     assert (second.sign, second.at) == ("∅2", False)
-    markup = marked(ANSWER, answer_spans([first, second], ANSWER), here="a", there="q")
-    assert "jb-at" in markup
-    assert 'data-n="✓1 you ✗"' in markup
+    text = marked(ANSWER, answer_spans([first, second], ANSWER), here="a", there="q")
+    assert "jb-at" in text
+    assert 'data-n="✓1 you ✗"' in text
 
 
 def test_of_sentences_only_marked_ones_are_shown():
     bound = actions()
-    assert shown_claims((), bound.statements, bound.shown, bound.at) == []
+    assert shown_by(bound) == []
     bound.next()
-    [current] = shown_claims((), bound.statements, bound.shown, bound.at)
+    [current] = shown_by(bound)
     assert (current.status, current.at) == ("plain", True)
     bound.mark(UNSUPPORTED)
     bound.next()
-    assert [
-        (one.status, one.sign) for one in shown_claims((), bound.statements, bound.shown, bound.at)
-    ] == [("unsupported", "you ?"), ("plain", "…")]
+    shown = [(one.status, one.sign) for one in shown_by(bound)]
+    assert shown == [("unsupported", "you ?"), ("plain", "…")]
 
 
 @given(st.text(max_size=80), st.lists(st.sampled_from(["next", *ClaimStatus]), max_size=12))
@@ -120,28 +122,19 @@ def test_marking_changes_no_character_of_the_text(answer, keys):
     bound = MarkActions(ReviewSession(), 1, statements_of(answer))
     for key in keys:
         bound.next() if key == "next" else bound.mark(ClaimStatus(key))
-    shown = shown_claims((), bound.statements, bound.shown, bound.at)
-    markup = marked(answer, answer_spans(shown, answer), here="a", there="q")
-    assert plain(markup) == as_read(answer)
+    shown = shown_by(bound)
+    text = marked(answer, answer_spans(shown, answer), here="a", there="q")
+    assert plain(text) == as_read(answer)
 
 
 def test_saved_marks_are_shown_to_their_author_and_wait_for_the_review_of_others(
-    page_rows, open_page, sqlite_store
+    page_rows, open_answer, sqlite_store
 ):
-    mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    submit(
-        sqlite_store,
-        Submission(
-            flag_id=page_rows.flags["plain-01"],
-            reviewer=mara,
-            decision=Decision.CONFIRM,
-            grade=Grade(claim_marks=(ClaimMark(CONTRADICTED, start=0, end=39),)),
-            request_key="k",
-        ),
-    )
-    address = {"response": page_rows.responses["plain-01"]}
-    mine = [node.proto.body for node in open_page("item", **address).get("html")]
+    case = queue_case(sqlite_store)
+    mark = ClaimMark(CONTRADICTED, start=0, end=39)
+    case.decide(page_rows.flags["plain-01"], case.mara, claim_marks=(mark,))
+    mine = bodies(open_answer("plain-01"))
     assert any("jb-m jb-contradicted" in body and "jb-answer" in body for body in mine)
-    theirs = [node.proto.body for node in open_page("item", reviewer="Jon", **address).get("html")]
-    assert not any("jb-m jb-contradicted" in body for body in theirs)
-    assert not any(f"✗ {STORED_ANSWER[:39]}" in body for body in theirs)
+    theirs = markup(open_answer("plain-01", reviewer="Jon"))
+    assert "jb-m jb-contradicted" not in theirs
+    assert f"✗ {STORED_ANSWER[:39]}" not in theirs

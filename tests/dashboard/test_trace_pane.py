@@ -1,31 +1,36 @@
 """The spans of an answer's trace are one key away, and nobody pays for them before."""
 
 import pytest
-from sqlalchemy import event, select
 
-from app_pages import bodies, press, shown
-from judgeboard.domain import QueueOrder, Response
+from app_pages import bodies, button_labels, press, shown
+from graded_log import GradedLog
+from judgeboard.domain import QueueOrder
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE
 from judgeboard.store.traces import NewSpan, store_spans
 from judgeboard.traces.spans import Span
 from judgeboard_dashboard import session
 from judgeboard_dashboard.review import trace as trace_view
+from query_plans import statements_of
 from queue_case import queue_case
-from sent_traces import PROTOBUF, gathered, receiving, request, trace
-from stored_rows import write_to
+from sent_traces import gathered, receiving, send_spans, trace
+from stored_rows import values_of, write_to
 
 
 @pytest.fixture
 def traced(page_store):
     """An answer of a trace with three spans."""
     with receiving(page_store) as http:
-        http.post("/v1/traces", content=request(trace(7, passages=2)), headers=PROTOBUF)
-    gathered(page_store)
-    with page_store.reading() as connection:
-        return int(connection.execute(select(RESPONSE.c.id)).scalar_one())
+        send_spans(http, trace(7, passages=2))
+    return gathered_answer(page_store)
+
+
+def gathered_answer(store):
+    """Gather, and return the id of the only answer."""
+    gathered(store)
+    [response_id] = values_of(store, RESPONSE.c.id)
+    return response_id
 
 
 LONG_CHAT = {
@@ -44,13 +49,8 @@ def spans(app):
 
 
 def test_the_tree_of_spans_is_read_only_while_it_is_open(traced, open_page):
-    statements = []
-    event.listen(
-        session.store().engine,
-        "before_cursor_execute",
-        lambda _c, _cursor, statement, *_others: statements.append(statement),
-    )
-    page = press(open_page("item", response=traced), "quality3_")
+    with statements_of(session.store()) as statements:
+        page = press(open_page("item", response=traced), "quality3_")
     assert spans(page) == []
     assert not [each for each in statements if "FROM span" in each or "FROM trace" in each]
     press(page, "trace_")
@@ -97,9 +97,7 @@ def test_long_names_and_many_short_texts_are_sent_in_part(page_store, open_page,
         "shop",
         utc_now(),
     )
-    gathered(page_store)
-    with page_store.reading() as connection:
-        response_id = int(connection.execute(select(RESPONSE.c.id)).scalar_one())
+    response_id = gathered_answer(page_store)
     [pane] = spans(press(open_page("item", response=response_id), "trace_"))
     # 500 messages and 1,003 attributes would be ten times as much.
     assert len(pane) < 20_000
@@ -116,27 +114,14 @@ def test_a_blind_reviewer_sees_no_span(traced, page_store, open_page, hidden):
     case.judge(traced, 0.1)
     case.queue(where=RowFilter(response_ids=(traced,)), order=QueueOrder.OLDEST, **rules)
     page = open_page("item", response=traced)
-    assert not [button for button in page.button if button.label == "Trace"]
+    assert "Trace" not in button_labels(page)
     page.session_state["review_session"].drawer = "trace"
     assert spans(page.run()) == []
 
 
 def test_an_imported_trace_says_that_no_span_is_stored(page_store, open_page):
-    with page_store.writing() as connection:
-        metadata = {"span_id": "a1", "latency_ms": 850}
-        [imported] = store_responses(
-            connection,
-            [
-                Response(
-                    "file",
-                    "f1",
-                    "q?",
-                    "an answer",
-                    generator_model="gpt-4o-mini",
-                    metadata=metadata,
-                )
-            ],
-        ).ids
+    metadata = {"span_id": "a1", "latency_ms": 850}
+    [imported] = GradedLog(page_store).answers(generator_model="gpt-4o-mini", metadata=metadata)
     before = open_page("item", response=imported)
     words = shown(before)
     page = press(before, "trace_")

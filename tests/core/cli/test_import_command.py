@@ -49,13 +49,8 @@ def lines(asked):
 
 
 def ticket(number, **more):
-    return {
-        "ticket": f"T-{number}",
-        "usr": f"why {number}?",
-        "bot": "because",
-        "snippets": ["p"],
-        **more,
-    }
+    row = {"ticket": f"T-{number}", "usr": f"why {number}?", "bot": "because", "snippets": ["p"]}
+    return row | more
 
 
 def stored(database):
@@ -66,13 +61,12 @@ def stored(database):
 
 
 BOTH = "--map usr=query --map bot=answer"
+RAGAS = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
 
 
 def date_order(printed):
     """What comes first in dates, day or month, and the date that shows it."""
-    orders = re.findall(
-        r"^  dates: (day|month) first, as (.+) in date ", "\n".join(printed), re.MULTILINE
-    )
+    orders = re.findall(r"\n  dates: (day|month) first, as (.+) in date ", "\n".join(printed))
     assert len(orders) <= 1
     return orders[0] if orders else None
 
@@ -89,15 +83,8 @@ def labels_read(printed):
 
 
 def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(tmp_path, shell):
-    log, database = tmp_path / "log.jsonl", str(tmp_path / "judgeboard.db")
-    sample = {
-        "user_input": "q",
-        "response": "a",
-        "retrieved_contexts": ["p"],
-        "faithfulness": 0.5,
-        "confidence": 0.9,
-    }
-    log.write_text(json.dumps(sample))
+    log = written_rows(tmp_path, RAGAS | {"confidence": 0.9})
+    database = tmp_path / "judgeboard.db"
     printed = shell(f"import {log} --db {database}")
     assert "a ragas dataset" in printed
     assert " 1 verdict" in printed
@@ -109,8 +96,7 @@ def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(lines, tmp
     lines([ticket(1)], BOTH)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
-    writer = threading.Thread(target=pipe.write_text, args=(json.dumps(sample),), daemon=True)
+    writer = threading.Thread(target=pipe.write_text, args=(json.dumps(RAGAS),), daemon=True)
     writer.start()
     assert "verdicts too" in shell(f"import {pipe} --db {tmp_path / 'judgeboard.db'}")
 
@@ -193,12 +179,8 @@ def the_command(printed):
 def test_passages_of_a_support_bot_are_found_by_their_values(asked, database):
     code, printed = asked("log.csv", SUPPORT)
     assert code == 0
-    assert re.findall(r"(\d+) (new|unchanged|rejected|feedback)", printed[0]) == [
-        ("2", "new"),
-        ("0", "unchanged"),
-        ("0", "rejected"),
-        ("2", "feedback"),
-    ]
+    counts = re.findall(r"\d+ (?:new|unchanged|rejected|feedback)", printed[0])
+    assert counts == ["2 new", "0 unchanged", "0 rejected", "2 feedback"]
     passages = ("Press the button to reset.|Hold it.", "Bills are in the account.|See there.")
     assert [row["context"] for row in stored(database)] == [[each] for each in passages]
 
@@ -215,12 +197,8 @@ def test_a_file_of_unknown_columns_gives_one_table_with_the_command_to_run(
     database.unlink()
     code, printed = asked("log.csv", OTHER_NAMES)
     assert code == 2
-    table = [line.split() for line in printed[2:5]]
-    assert [row[:3] for row in table] == [
-        ["external_id", "ticket", "T-1"],
-        ["query", "kunde", "Wo"],
-        ["answer", "bot", "Sie"],
-    ]
+    table = [" ".join(line.split()[:3]) for line in printed[2:5]]
+    assert table == ["external_id ticket T-1", "query kunde Wo", "answer bot Sie"]
     assert not list(tmp_path.glob("*.rejected.jsonl"))
     assert not database.exists()
     # The printed command imports the file.
@@ -272,10 +250,8 @@ def test_in_a_terminal_enter_takes_the_table_and_another_column_is_chosen_in_pla
 def test_a_required_field_that_no_column_fits_has_no_command(asked):
     code, printed = asked("log.csv", "nr,Frage\n1,Wo?\n2,Was?\n")
     assert code == 2
-    assert [line.split()[:2] for line in printed if line.startswith(("  query", "  answer"))] == [
-        ["query", "Frage"],
-        ["answer", "?"],
-    ]
+    fields = [line.split()[:2] for line in printed if line.startswith(("  query", "  answer"))]
+    assert fields == [["query", "Frage"], ["answer", "?"]]
     assert not any("judgeboard import" in line for line in printed)
 
 
@@ -291,10 +267,8 @@ def test_the_columns_show_the_kind_of_a_file(asked):
 
 
 def test_a_text_inside_an_object_is_proposed_by_its_path(asked):
-    row = {
-        "input": {"question": "Where is it?"},
-        "output": {"text": "It is there, in the account."},
-    }
+    answer = "It is there, in the account."
+    row = {"input": {"question": "Where is it?"}, "output": {"text": answer}}
     code, printed = asked("log.jsonl", json.dumps(row))
     assert code == 2
     assert any(
@@ -327,10 +301,8 @@ def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(ask
     code, printed = asked("log.csv", text)
     assert code == 2
     assert "'date'" in printed[0]
-    assert [line.rpartition(" ")[2] for line in printed if line.startswith("  judgeboard")] == [
-        "day-first",
-        "month-first",
-    ]
+    orders = [line.rpartition(" ")[2] for line in printed if line.startswith("  judgeboard")]
+    assert orders == ["day-first", "month-first"]
     assert not database.exists()
     assert asked("log.csv", text, "--dates month-first")[0] == 0
     assert stored(database)[0]["asked_at"].startswith("2026-03-04")
@@ -464,18 +436,13 @@ def test_it_is_said_which_label_is_bad_and_how_to_turn_it_around(lines):
 
 
 def test_a_new_folder_of_the_database_is_said_and_several_are_refused(tmp_path, capsys, shell):
-    log = tmp_path / "log.jsonl"
-    log.write_text(json.dumps({"id": "1", "query": "why?", "answer": "so"}))
-    typed = f"import {log} --db"
-    assert f" {tmp_path / 'new'}" in shell(
-        f"{typed} {tmp_path / 'new' / 'folder' / 'x.db'}", code=2
-    )
-    assert not (tmp_path / "new").exists()
-    for said in (True, False):
-        assert run_line(f"{typed} {tmp_path / 'new' / 'x.db'}") == 0
-        assert (f"created the folder {tmp_path / 'new'}" in capsys.readouterr().err) is said
-    assert run_line(f"{typed} {tmp_path / 'other.db'}") == 0
-    assert "created the folder" not in capsys.readouterr().err
+    typed = f"import {written_rows(tmp_path, {'id': '1', 'query': 'why?', 'answer': 'so'})} --db"
+    new = tmp_path / "new"
+    assert f" {new}" in shell(f"{typed} {new / 'folder' / 'x.db'}", code=2)
+    assert not new.exists()
+    for database, said in ((new / "x.db", True), (new / "x.db", False), (tmp_path / "y.db", False)):
+        assert run_line(f"{typed} {database}") == 0
+        assert (f"created the folder {new}" in capsys.readouterr().err) is said
 
 
 def test_old_rejected_rows_are_named_as_such(lines, tmp_path):
@@ -485,30 +452,18 @@ def test_old_rejected_rows_are_named_as_such(lines, tmp_path):
 
 
 def test_the_command_after_pairs_is_the_one_that_uses_them(tmp_path, capsys):
-    log, database = tmp_path / "pairs.jsonl", str(tmp_path / "judgeboard.db")
-    models = {"model_a": "gpt-4o", "model_b": "llama"}
-    log.write_text(
-        json.dumps({"question": "q", "answer_a": "a", "answer_b": "b", "winner": "llama", **models})
-    )
-    assert run_line(f"import --kind pairs {log} --db {database}") == 0
+    pair = {"question": "q", "answer_a": "a", "answer_b": "b", "winner": "llama"}
+    log = written_rows(tmp_path, pair | {"model_a": "gpt-4o", "model_b": "llama"})
+    assert run_line(f"import --kind pairs {log} --db {tmp_path / 'judgeboard.db'}") == 0
     command = capsys.readouterr().err.splitlines()[-1].removeprefix("next: judgeboard ")
     assert run(command.split()) == 0
 
 
 def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_import_on_one_line(
-    tmp_path, shell
+    database, shell
 ):
-    database = str(tmp_path / "log.db")
-    write_to(
-        open_store(database, create=True),
-        start_batch,
-        file="may\nlog.jsonl",
-        sha256=None,
-        importer="x",
-        kind="grades",
-        actor="ann",
-        now=utc_now(),
-    )
+    batch = {"file": "may\nlog.jsonl", "sha256": None, "importer": "x", "kind": "grades"}
+    write_to(open_store(database), start_batch, actor="ann", now=utc_now(), **batch)
     (line,) = shell(f"import list --db {database}").splitlines()
     assert r"'may\nlog.jsonl'  grades: " in line
     assert line.endswith("by ann")
@@ -530,9 +485,10 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
     assert said.startswith("import 1 (log.jsonl): ")
     assert ": 2 answers, 2 " in said
     latest, first = (line.split("  ") for line in shell("import list --db log.db").splitlines())
-    assert ((latest[0], latest[2]), (first[0], first[2])) == (("2", "undo"), ("1", "log.jsonl"))
-    assert all("responses: 2 new, " in counts for counts in (latest[3], first[3]))
-    assert ("undone" in latest[3], "undone" in first[3]) == (False, True)
+    for line, number, name in ((latest, "2", "undo"), (first, "1", "log.jsonl")):
+        assert (line[0], line[2]) == (number, name)
+        assert "responses: 2 new, " in line[3]
+        assert ("undone" in line[3]) is (line is first)
     undone = json.loads(shell("import undo --db log.db --json"))
     assert (undone["batch"]["file"], undone["rows"]["response"], undone["kept"]) == ("undo", 2, [])
     assert ": 2 (undo), 1 (log.jsonl)" in shell("import undo --db log.db", code=2)
@@ -540,19 +496,12 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
 
 
 def test_what_an_undo_leaves_is_listed(tmp_path, shell):
-    log, grades, database = (
-        tmp_path / "log.jsonl",
-        tmp_path / "grades.jsonl",
-        str(tmp_path / "log.db"),
-    )
-    log.write_text(
-        "\n".join(
-            json.dumps({"id": id_, "question": "q", "answer": "a"}) for id_ in ("kept", "gone")
-        )
-    )
-    grades.write_text(json.dumps({"response_id": "kept", "annotator": "ann", "label": "grounded"}))
-    run_line(f"import {log} --db {database}")
-    run_line(f"import --kind grades {grades} --db {database}")
+    rows = [{"id": id_, "question": "q", "answer": "a"} for id_ in ("kept", "gone")]
+    grade = {"response_id": "kept", "annotator": "ann", "label": "grounded"}
+    log, database = written_rows(tmp_path, *rows), str(tmp_path / "log.db")
+    grades = written_rows(tmp_path, grade, name="grades.jsonl")
+    shell(f"import {log} --db {database}")
+    shell(f"import --kind grades {grades} --db {database}")
     printed = shell(f"import undo 1 --db {database}", code=1)
     assert "withdrawn: 1 answer" in printed
     assert any(line.endswith(": kept") for line in printed.splitlines())

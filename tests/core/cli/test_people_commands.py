@@ -2,12 +2,11 @@
 
 import pytest
 
-from judgeboard.domain import Response
 from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.events import record_event
-from judgeboard.store.storing import store_responses
 from judging_log import store_answers
+from stored_rows import write_to
 
 
 @pytest.fixture(autouse=True)
@@ -21,10 +20,11 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store, typed):
     typed("people add bob@example.org")
     typed("people role bob@example.org lead")
     people = typed("people list --json")["people"]
-    assert [
-        (person["name"], person["origin"], person["role"], person["last_review"])
-        for person in people
-    ] == [("ann@example.org", "oidc", "admin", None), ("bob@example.org", "oidc", "lead", None)]
+    names = "name", "origin", "role", "last_review"
+    assert [[person[name] for name in names] for person in people] == [
+        ["ann@example.org", "oidc", "admin", None],
+        ["bob@example.org", "oidc", "lead", None],
+    ]
     assert admit(sqlite_store, "bob@example.org").role == "lead"
     typed("people remove bob@example.org")
     assert "bob@example.org  oidc  none" in typed("people list")
@@ -101,13 +101,10 @@ def test_what_cannot_be_done_is_said_and_the_code_is_2(typed, words, said):
 
 
 def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store, typed):
-    with sqlite_store.writing() as connection:
-        ids = store_responses(
-            connection, [Response(source="log", external_id="chat-1", query="q", answer="a")]
-        ).new
-        for number in range(5):
-            about = ids[0] if number == 3 else None
-            record_event(connection, "grade", "Mara", response_id=about, details={"n": number})
+    store_answers(sqlite_store, 1)
+    for number in range(5):
+        about = {"response_id": 1 if number == 3 else None, "details": {"n": number}}
+        write_to(sqlite_store, record_event, "grade", "Mara", **about)
     seen = []
     older = ""
     for _ in range(3):
@@ -115,8 +112,8 @@ def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store, typed):
         seen += [event["details"]["n"] for event in page["events"]]
         older = f"--before {page['next']}"
     assert (seen, page["next"]) == ([4, 3, 2, 1, 0], None)
-    line = typed("db events --response chat-1")
-    assert "grade  chat-1  n=3" in line
+    line = typed("db events --response 0")
+    assert "grade  0  n=3" in line
     assert line.count("\n") == 1
     typed("db events --since 2999-01-01 --json", code=2)  # a year no log has
     assert typed("db events --since 2199-01-01") == ""

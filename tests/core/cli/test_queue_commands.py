@@ -42,14 +42,8 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case, typed, tmp_
     guide.write_text("Read every clause.")
     options = f"--needed 2 --order oldest --guidelines {guide} --grades label --json"
     made = typed("lead", f"queue create legal {options}")
-    assert made == {
-        "queue": "legal",
-        "items": 2,
-        "sampled": 0,
-        "short": 0,
-        "assigned_to": [],
-        "invited": [],
-    }
+    counts = {"items": 2, "sampled": 0, "short": 0}
+    assert made == counts | {"queue": "legal", "assigned_to": [], "invited": []}
     case.review(case.mara, CONFIRM, "legal", label=Label.HALLUCINATED)
     disputed = case.review(case.jon, DISMISS, "legal", label=Label.GROUNDED)
     lines = [line.split() for line in typed("lead", "queue list legal").splitlines()]
@@ -57,10 +51,8 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case, typed, tmp_
     case.adjudicate(disputed.item_id, CONFIRM, "clause 3", label=Label.HALLUCINATED)
     shown = typed("lead", "queue list legal --json")
     assert (shown["items"], shown["waiting"], shown["adjudicated"]) == (2, 1, 1)
-    assert [(each["reviewer"]["name"], each["done"]) for each in shown["people"]] == [
-        ("Jon", 1),
-        ("Mara", 1),
-    ]
+    people = [(each["reviewer"]["name"], each["done"]) for each in shown["people"]]
+    assert people == [("Jon", 1), ("Mara", 1)]
     close_queue(case.store, "legal", by="cli:lead")
     assert typed("lead", "queue list --open --json") == {"queues": []}
     assert case.flag_states() == ["confirmed", "open"]
@@ -182,15 +174,16 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(case, typed, t
     file = tmp_path / "mara.jsonl"
     made = typed("lead", f"queue export q {file} --reviewer Mara --limit 9 --json")
     assert (made["items"], made["reviewer"]) == (2, "Mara")
-    head, first, second = file.read_text().splitlines()
-    file.write_text(
-        "\n".join([head, first.replace('"decision": null', '"decision": "perhaps"'), second])
-    )
+    bundle = file.read_text()
+
+    def decide(decision):
+        file.write_text(bundle.replace('"decision": null', f'"decision": "{decision}"', 1))
+
+    decide("perhaps")
     assert f"{file}, line 2, decision: " in typed("lead", f"queue merge {file}", code=2)
-    file.write_text(
-        "\n".join([head, first.replace('"decision": null', '"decision": "confirm"'), second])
-    )
-    assert typed("lead", f"queue merge {file} --json") == {
+    decide("confirm")
+    merged = typed("lead", f"queue merge {file} --json")
+    assert merged == {
         "bundle": made["bundle"],
         "queue": "q",
         "reviewer": "Mara",
@@ -200,7 +193,7 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(case, typed, t
         "refused": [],
     }
     again = typed("lead", f"queue merge {file} --json")
-    assert (again["merged"], again["already"], again["unfilled"], again["refused"]) == (0, 1, 1, [])
+    assert again == merged | {"merged": 0, "already": 1}
     assert "exists already" in typed("lead", f"queue export q {file} --reviewer Mara", code=2)
 
 

@@ -1,6 +1,5 @@
 """Phoenix: its spans, and the annotations in their attributes."""
 
-
 import pytest
 
 from judgeboard.imports.importing import import_file

@@ -20,7 +20,7 @@ from judgeboard.tools.history import Names, whole_traces
 from judgeboard.tools.pull import pull
 from judging_log import address
 from recording_tool import Reply
-from stored_rows import row_count, values_of
+from stored_rows import read, row_count, values_of
 from tool_histories import TOOLS as FAKES
 from tool_histories import OldLangfuseWithHistory, PhoenixWithHistory, time_of, trace_of
 
@@ -52,6 +52,11 @@ def answers(store):
     return [(row.query, row.answer, row.passages, row.source) for row in rows]
 
 
+def questions(store):
+    """The numbers of the pulled questions, oldest first."""
+    return [int(query.removeprefix("question ")) for query, *_ in answers(store)]
+
+
 @pytest.mark.parametrize("name", FAKES)
 def test_history_comes_once_with_its_scores(name, sqlite_store):
     with FAKES[name](COUNT) as tool:
@@ -65,20 +70,14 @@ def test_history_comes_once_with_its_scores(name, sqlite_store):
         tool.failing = [429, 503]
         result = pulled(sqlite_store, name, tool)
         assert result.stopped is None
-        project = {"langfuse": "shop", "mlflow": "Default"}.get(
-            name.split(maxsplit=1)[0], "default"
-        )
-        source = f"{name.split(maxsplit=1)[0]}:{project}"
+        kind = name.split(maxsplit=1)[0]
+        project = {"langfuse": "shop", "mlflow": "Default"}.get(kind, "default")
+        source = f"{kind}:{project}"
         numbers = [number for number in range(1, COUNT + 1) if number != 7]
         assert answers(sqlite_store) == [
             (f"question {n}", f"answer {n}", (f"passage {n}",), source) for n in numbers
         ]
-        assert counts(sqlite_store) == {
-            "response": COUNT - 1,
-            "judgment": 1,
-            "review": 1,
-            "user_feedback": 1,
-        }
+        assert [*counts(sqlite_store).values()] == [COUNT - 1, 1, 1, 1]
         assert (result.traces, sum(result.rejected.values()), result.differing) == (COUNT, 1, 0)
         assert int(next(iter(result.examples.values())).replace("-", ""), 16) == 7
 
@@ -110,12 +109,8 @@ def test_history_comes_once_with_its_scores(name, sqlite_store):
 
 def test_a_trace_at_the_border_of_a_page_is_read_by_its_id():
     def span(trace, parent, begin, end):
-        return {
-            "trace": trace,
-            "parent": parent,
-            "start": time_of(begin),
-            "end": None if end is None else time_of(end),
-        }
+        ended = None if end is None else time_of(end)
+        return {"trace": trace, "parent": parent, "start": time_of(begin), "end": ended}
 
     rows = [
         span("newer", "r", 9, 10),  # its root is on an older page
@@ -190,7 +185,7 @@ def test_a_pull_whose_process_is_killed_brings_everything_once(store):
         tool.victim = None
         assert run([*command]) == 0
         assert set(counts(store).values()) == {COUNT}
-        assert len({query for query, *_ in answers(store)}) == COUNT
+        assert len({*questions(store)}) == COUNT
         print(  # noqa: T201
             f"{store.engine.dialect.name}: before the kill {before}, after the next pull {counts(store)}"
         )
@@ -225,26 +220,21 @@ def test_a_pull_since_a_day_leaves_no_gap_before_it(sqlite_store):
         pulled(sqlite_store, "phoenix", tool, since=at(5), now=at(30), again_s=0)
         assert len(answers(sqlite_store)) == COUNT - 1
         pulled(sqlite_store, "phoenix", tool, now=at(40), again_s=0)
-    assert [query for query, *_ in answers(sqlite_store)] == [
-        f"question {n}" for n in range(1, COUNT + 1)
-    ]
+    assert questions(sqlite_store) == [*range(1, COUNT + 1)]
 
 
 def test_a_pull_is_one_import_of_each_kind(sqlite_store):
     with PhoenixWithHistory(COUNT) as tool:
         tool.given = [(number, "groundedness", 0.2, None, {}) for number in (1, COUNT)]
         pulled(sqlite_store, "phoenix", tool)
-    with sqlite_store.reading() as connection:
-        batches = {batch.kind: batch for batch in list_batches(connection)}
-        assert len(list_batches(connection)) == len(batches) == 2
+    batches = read(sqlite_store, list_batches)
+    assert sorted((batch.kind, batch.counts["new"]) for batch in batches) == [
+        ("responses", 8),
+        ("verdicts", 2),
+    ]
     assert row_count(sqlite_store, RUN) == 1
-    assert {kind: (batch.counts or {})["new"] for kind, batch in batches.items()} == {
-        "responses": 8,
-        "verdicts": 2,
-    }
-    assert {(batch.file, batch.finished_at is None) for batch in batches.values()} == {
-        ("pull phoenix default", False)
-    }
+    assert {batch.file for batch in batches} == {"pull phoenix default"}
+    assert all(batch.finished_at for batch in batches)
 
 
 class PhoenixWithABadPage(PhoenixWithHistory):
@@ -274,7 +264,7 @@ class PhoenixWithARunningTrace(PhoenixWithHistory):
 def test_a_young_trace_is_not_read_before_its_root_has_ended(sqlite_store):
     with PhoenixWithARunningTrace(3) as tool:
         assert pulled(sqlite_store, "phoenix", tool).traces == 2
-    assert [query for query, *_ in answers(sqlite_store)] == ["question 1", "question 2"]
+    assert questions(sqlite_store) == [1, 2]
 
 
 class LangfuseThatRefusesATrace(OldLangfuseWithHistory):
@@ -289,19 +279,12 @@ class LangfuseThatRefusesATrace(OldLangfuseWithHistory):
 def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(sqlite_store):
     with LangfuseThatRefusesATrace(3) as tool:
         result = pulled(sqlite_store, "langfuse", tool)
-        assert (result.stopped, *result.rejected.values(), *result.examples.values()) == (
-            None,
-            1,
-            trace_of(2),
-        )
-        assert [query for query, *_ in answers(sqlite_store)] == ["question 1", "question 3"]
+        assert result.stopped is None
+        assert [*result.rejected.values(), *result.examples.values()] == [1, trace_of(2)]
+        assert questions(sqlite_store) == [1, 3]
         tool.refused = None
-        assert (
-            pulled(sqlite_store, "langfuse", tool, now=LATER + timedelta(minutes=1)).new[
-                "responses"
-            ]
-            == 1
-        )
+        later = pulled(sqlite_store, "langfuse", tool, now=LATER + timedelta(minutes=1))
+        assert later.new["responses"] == 1
     assert [passages for *_, passages, _ in answers(sqlite_store)] == [
         (f"passage {n}",) for n in (1, 2, 3)
     ]

@@ -7,7 +7,6 @@ import pytest
 
 import recording_tool as fakes
 from graded_log import BAD, GOOD, NOON
-from judgeboard.cli.app import run
 from judgeboard.domain import ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import EventFilter, latest_events
@@ -15,6 +14,8 @@ from judgeboard.store.reviews import is_current
 from judgeboard.store.tables import REVIEW
 from judgeboard.store.tools import What, target_states
 from judgeboard.tools.push import push
+from judging_log import address
+from stored_rows import read, values_of
 
 TRACE, OTHER, UNKNOWN = "ab" * 16, "cd" * 16, "ef" * 16
 SPAN = "12" * 8
@@ -159,15 +160,8 @@ def in_order(scores):
 
 
 def pushed_to(tool, name, log, **options):
-    return push(
-        log.store,
-        name,
-        address=tool.address,
-        environment=tool.environment,
-        wait=lambda _seconds: None,
-        actor="test",
-        **options,
-    )
+    where = {"address": tool.address, "environment": tool.environment}
+    return push(log.store, name, wait=lambda _: None, actor="test", **(where | options))
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -188,17 +182,14 @@ def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name, 
         assert result.stopped is None
 
         before = len(tool.requests)
-        assert pushed_to(tool, name, sqlite_log, what=(What.REVIEWS, What.GOLD)).sent == {
-            "reviews": 0,
-            "gold": 0,
-        }
+        again = pushed_to(tool, name, sqlite_log, what=(What.REVIEWS, What.GOLD))
+        assert again.sent == {"reviews": 0, "gold": 0}
         assert len(tool.requests) == before
 
-        (mara,) = [
-            row.id
-            for row in rows(sqlite_log)
-            if row.response_id == first and row.reviewer_id == sqlite_log.reviewers["mara"]
-        ]
+        of_mara = REVIEW.c.reviewer_id == sqlite_log.reviewers["mara"]
+        (mara,) = values_of(
+            sqlite_log.store, REVIEW.c.id, REVIEW.c.response_id == first, of_mara, is_current()
+        )
         sqlite_log.review(first, "mara", label=GOOD.value, quality=4, note=NOTE, replaces=mara)
         sqlite_log.say(sqlite_log.version("lexical"), {first: {"groundedness": 0.7, "label": GOOD}})
         assert pushed_to(tool, name, sqlite_log, with_notes=True).sent == {
@@ -209,8 +200,8 @@ def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name, 
         changed = [
             Pushed("first", "groundedness", 0.7, False, None),
             Pushed("first", "label", "grounded", False, None),
-            Pushed("second", "quality", 3.0, False, None),
-            Pushed("first", "label", "grounded", True, None),
+            JUDGMENTS[2],
+            REVIEWS[0],
             Pushed("first", "label", "grounded", True, NOTE),
             Pushed("first", "quality", 4.0, True, NOTE),
             *GOLD,
@@ -222,27 +213,12 @@ def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name, 
             assert in_order(scores_of(name, tool)) == in_order(changed)
             # By another address nothing is known of what it has, as after a push that was killed.
             elsewhere = tool.address.replace("127.0.0.1", "localhost")
-            again = push(
-                sqlite_log.store,
-                name,
-                address=elsewhere,
-                environment=tool.environment,
-                with_notes=True,
-            )
+            again = pushed_to(tool, name, sqlite_log, address=elsewhere, with_notes=True)
             assert again.sent == result.sent
             has = [
                 score for score in scores_of(name, tool) if score.name != "expected_response"
             ]  # the only one that is new
             assert in_order(has) == in_order(changed)
-
-
-def rows(log):
-    with log.store.reading() as connection:
-        return list(
-            connection.execute(
-                REVIEW.select().where(is_current(), ~REVIEW.c.request_key.like("import:%"))
-            )
-        )
 
 
 def test_the_database_knows_what_each_tool_has(log):
@@ -260,68 +236,40 @@ def test_the_database_knows_what_each_tool_has(log):
             pushed_to(tool, "phoenix", log, judges=("lexicl",))
         tool.known.add(UNKNOWN)
         assert pushed_to(tool, "phoenix", log).sent["judgments"] == 1
-    with log.store.reading() as connection:
-        states = {
-            (state.target, state.what): (state.sent, state.refused)
-            for state in target_states(connection)
-        }
-        events = latest_events(connection, EventFilter(kind="push"), limit=10)
-    assert states == {
-        (name, "judgments"): (4, 1),
-        (name, "reviews"): (2, 0),
-        (name, "gold"): (1, 0),
+    states = {
+        (state.target, state.what, state.sent, state.refused)
+        for state in read(log.store, target_states)
     }
-    assert events[0].details == {
-        "target": name,
-        "judgments": 1,
-        "reviews": 0,
-        "gold": 0,
-        "refused": 1,
-        "with_notes": False,
-    }
+    assert states == {(name, "judgments", 4, 1), (name, "reviews", 2, 0), (name, "gold", 1, 0)}
+    event, *_ = read(log.store, latest_events, EventFilter(kind="push"), limit=10)
+    sent = {"judgments": 1, "reviews": 0, "gold": 0}
+    assert event.details == sent | {"target": name, "refused": 1, "with_notes": False}
 
 
 def test_a_missing_key_or_a_wrong_one_is_named(sqlite_log):
     judged_and_reviewed(sqlite_log)
     with fakes.FakeLangfuse(TRACE) as tool:
         with pytest.raises(BadInput, match="LANGFUSE_SECRET_KEY"):
-            push(sqlite_log.store, "langfuse", address=tool.address, environment={})
-        wrong = {
-            "LANGFUSE_PUBLIC_KEY": "a",
-            "LANGFUSE_SECRET_KEY": "b",
-            "LANGFUSE_HOST": tool.address,
-        }
-        assert "401: Invalid credentials" in str(
-            push(sqlite_log.store, "langfuse", environment=wrong).stopped
-        )
+            pushed_to(tool, "langfuse", sqlite_log, environment={})
+        wrong = dict.fromkeys(tool.environment, "wrong") | {"LANGFUSE_HOST": tool.address}
+        stopped = push(sqlite_log.store, "langfuse", environment=wrong).stopped
+        assert "401: Invalid credentials" in str(stopped)
         assert len(tool.requests) == 1
     with pytest.raises(BadInput, match="http"):
         push(sqlite_log.store, "mlflow", address="databricks", environment={})
 
 
-def corrected_in_mlflow(tool):
-    return [
-        each["expectation"]["value"]
-        for each in tool.scores.values()
-        if each["assessment_name"] == "expected_response"
-    ]
+def corrected_in_mlflow(each):
+    return each["assessment_name"] == "expected_response" and each["expectation"]["value"]
 
 
-def corrected_in_langsmith(tool):
-    return [
-        each["correction"]["corrected_answer"]
-        for each in tool.scores.values()
-        if each.get("correction")
-    ]
+def corrected_in_langsmith(each):
+    return "correction" in each and each["correction"]["corrected_answer"]
 
 
-def corrected_in_label_studio(tool):
-    regions = [region for each in tool.scores.values() for region in each["result"]]
-    return [
-        region["value"]["text"][0]
-        for region in regions
-        if region["from_name"] == "corrected_answer"
-    ]
+def corrected_in_label_studio(each):
+    regions = {region["from_name"]: region["value"] for region in each["result"]}
+    return "corrected_answer" in regions and regions["corrected_answer"]["text"][0]
 
 
 @pytest.mark.parametrize(
@@ -340,7 +288,7 @@ def test_the_corrected_answer_goes_where_a_tool_has_a_place_if_texts_are_sent(
     for with_notes, expected in ((False, []), (True, ["250 °C"])):
         with fake(*known) as tool:
             pushed_to(tool, name, sqlite_log, with_notes=with_notes)
-            assert corrected(tool) == expected
+            assert [*filter(None, map(corrected, tool.scores.values()))] == expected
             sent = "250 °C" in json.dumps(list(tool.scores.values()), ensure_ascii=False)
             assert sent is with_notes
 
@@ -350,15 +298,18 @@ def test_requests_have_the_fields_of_captured_ones(shared, sqlite_log):
     captures = shared / "captures"
     files = sorted(captures.glob("langfuse_v5/*scores.json"))
     scores = [score for file in files for score in json.loads(file.read_text())]
+
+    def fields(scores):
+        return {
+            (name, type(value))
+            for score in scores
+            for name, value in score.items()
+            if name != "value"
+        }
+
     with fakes.FakeLangfuse(TRACE, OTHER) as tool:
         pushed_to(tool, "langfuse", sqlite_log)
-        own = list(tool.scores.values())
-    fields = {
-        name: type(value) for score in scores for name, value in score.items() if name != "value"
-    }
-    assert {
-        name: type(value) for score in own for name, value in score.items() if name != "value"
-    }.items() <= fields.items()
+    assert fields(tool.scores.values()) <= fields(scores)
 
     (file,) = captures.glob("genai_evaluation_event/*logs.json")
     captured = json.loads(file.read_text())["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
@@ -375,18 +326,17 @@ def test_requests_have_the_fields_of_captured_ones(shared, sqlite_log):
         }.items() <= kinds.items()
 
 
-def test_the_command_says_what_was_sent_and_what_each_tool_has(sqlite_log, capsys, monkeypatch):
+def test_the_command_says_what_was_sent_and_what_each_tool_has(sqlite_log, shell, monkeypatch):
     first, _ = judged_and_reviewed(sqlite_log)
-    database = ("--db", str(sqlite_log.store.engine.url.database))
+    db = f"--db {address(sqlite_log.store)}"
     with fakes.FakePhoenix(SPAN, OTHER) as tool:
         monkeypatch.setenv("PHOENIX_API_KEY", "key")
-        to_phoenix = ("push", "phoenix", "--url", tool.address, *database)
-        assert run([*to_phoenix, "--what", "reviews,gold"]) == 0
-        assert run([*to_phoenix, "--json"]) == 1
-        sent, refused = capsys.readouterr().out.split("\n", 1)
+        to_phoenix = f"push phoenix --url {tool.address} {db}"
+        sent = shell(f"{to_phoenix} --what reviews,gold")
         assert sent.startswith(f"phoenix {tool.address}: 2 reviews, 1 gold")
-        assert json.loads(refused)["sent"] == {"judgments": 2, "reviews": 0, "gold": 0}
-        assert run([*to_phoenix, "--what", "golds"]) == 2
+        refused = json.loads(shell(f"{to_phoenix} --json", code=1))
+        assert refused["sent"] == {"judgments": 2, "reviews": 0, "gold": 0}
+        shell(f"{to_phoenix} --what golds", code=2)
 
         def review_meanwhile(seconds):
             if seconds != 60 or sqlite_log.reviewers.get("eve"):
@@ -395,11 +345,10 @@ def test_the_command_says_what_was_sent_and_what_each_tool_has(sqlite_log, capsy
             tool.requests.clear()
 
         monkeypatch.setattr("judgeboard.cli.push.time.sleep", review_meanwhile)
-        assert run([*to_phoenix, "--every", "60"]) == 130
-        assert capsys.readouterr().out.count("1 reviews, 0 gold") == 1
+        repeated = shell(f"{to_phoenix} --every 60", code=130)
+        assert repeated.count("1 reviews, 0 gold") == 1
         assert len(tool.requests) == 1  # what it refused a moment ago is not sent
-    assert run(["push", *database]) == 0
-    assert "2 sent, 2 refused" in capsys.readouterr().out
+    assert "2 sent, 2 refused" in shell(f"push {db}")
 
 
 def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(sqlite_log):
@@ -408,9 +357,7 @@ def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(sqlit
 
         def stopped(key):
             environment = {"PHOENIX_API_KEY": key}
-            return push(
-                sqlite_log.store, "phoenix", address=tool.address, environment=environment
-            ).stopped
+            return pushed_to(tool, "phoenix", sqlite_log, environment=environment).stopped
 
         for key in ("sk-\nsecret", "sk-sécret"):
             words = str(stopped(key))
@@ -432,7 +379,7 @@ def test_a_page_instead_of_json_does_not_count_as_sent(name, sqlite_log):
     judged_and_reviewed(sqlite_log)
     with SignInPage() as tool:
         keys = TOOLS[name][0].environment
-        result = push(sqlite_log.store, name, address=tool.address, environment=keys)
+        result = pushed_to(tool, name, sqlite_log, environment=keys)
     assert sum(result.sent.values()) == 0
     assert result.stopped is not None
 

@@ -12,7 +12,6 @@ import pytest
 import recording_tool as fakes
 from forked_commands import ReadCommand
 from graded_log import GOOD
-from judgeboard.cli.app import run
 from judgeboard.domain import RuleKind, RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.runs.rules import change_rule
@@ -21,6 +20,7 @@ from judgeboard.store.rules import list_rules, take_rule
 from judgeboard.store.tables import PushTarget
 from judgeboard.store.tools import due_targets
 from judgeboard.tools.push import add_target, push_due, push_to, target_state
+from judging_log import address
 from stored_rows import read
 
 TRACES = [f"{number:032x}" for number in range(1, 121)]
@@ -39,6 +39,10 @@ def targets(log):
 def state(log):
     (target,) = targets(log)
     return target_state(target, read(log.store, live_workers))
+
+
+def add(log, tool, **options):
+    add_target(log.store, "phoenix", address=tool.address, actor="test", **options)
 
 
 def change(log, new):
@@ -61,9 +65,9 @@ def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(log, m
     judged(log, TRACES[:4])
     monkeypatch.setenv("PHOENIX_API_KEY", "key")
     with fakes.FakePhoenix(*TRACES[:3]) as tool:
-        add_target(log.store, "phoenix", address=tool.address, every_s=60, actor="test")
+        add(log, tool, every_s=60)
         with pytest.raises(BadInput, match="already"):
-            add_target(log.store, "phoenix", address=tool.address, actor="test")
+            add(log, tool)
         assert state(log) == "no worker"
         pushed_by(log, "one", "two")
         requests = len(tool.requests)
@@ -115,9 +119,9 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(sqlite_log, monkeypatc
     judged(sqlite_log, TRACES)
     monkeypatch.setenv("PHOENIX_API_KEY", "key")
     with KillingPhoenix(*TRACES) as tool:
-        add_target(sqlite_log.store, "phoenix", address=tool.address, actor="test")
+        add(sqlite_log, tool)
         (target,) = targets(sqlite_log)
-        database = str(sqlite_log.store.engine.url.database)
+        database = address(sqlite_log.store)
         with sqlite_log.store.writing() as connection:  # what a worker does before it pushes
             register_worker(connection, "killed")
             now = datetime.now(UTC)
@@ -141,28 +145,25 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(sqlite_log, monkeypatc
         assert (target.pushed, target.refused) == (130, 0)
 
 
-def test_the_commands_add_list_and_change_targets(sqlite_log, capsys):
+def test_the_commands_add_list_and_change_targets(sqlite_log, shell):
     judged(sqlite_log, TRACES[:1])
-    database = ("--db", str(sqlite_log.store.engine.url.database))
-    add = ("rule", "add", "push", "mlflow", "--url", "http://localhost:5000", "--every")
-    assert run([*add, "5m", "--what", "gold", "--source", "log", *database]) == 0
-    assert run([*add, "soon", *database]) == 2
+    db = f"--db {address(sqlite_log.store)}"
+    add = "rule add push mlflow --url http://localhost:5000 --every"
+    shell(f"{add} 5m --what gold --source log {db}")
+    shell(f"{add} soon {db}", code=2)
     assert targets(sqlite_log)[0].every_s == 300
-    assert run(["rule", "list", "mlflow", *database]) == 0
-    shown = capsys.readouterr().out
-    assert all(
-        part in shown for part in ("push mlflow: no worker", "gold", "log", "http://localhost:5000")
-    )
+    shown = shell(f"rule list mlflow {db}")
+    for part in ("push mlflow: no worker", "gold", "log", "http://localhost:5000"):
+        assert part in shown
     for word, done in (("pause", "paused"), ("resume", "active"), ("remove", "removed")):
-        assert run(["rule", word, "mlflow", *database]) == 0
-        assert capsys.readouterr().out == f"push mlflow: {done}\n"
+        assert shell(f"rule {word} mlflow {db}") == f"push mlflow: {done}\n"
 
 
 def test_a_target_that_was_removed_meanwhile_gets_nothing_more(log, monkeypatch):
     judged(log, TRACES[:2])
     monkeypatch.setenv("PHOENIX_API_KEY", "key")
     with fakes.FakePhoenix(*TRACES) as tool:
-        add_target(log.store, "phoenix", address=tool.address, actor="test")
+        add(log, tool)
         (target,) = targets(log)
         change(log, RuleState.REMOVED)
         push_to(log.store, target, threading.Event(), "test")

@@ -1,7 +1,7 @@
 """Agreement beside the judge with people: people, judges and repeats by themselves, a stand-in, what a report holds."""
 
 from app_pages import charts, labels, table, text_with, texts
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GradedLog, labels_where
 from judgeboard.domain import Status, Verdict
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
@@ -79,7 +79,7 @@ def test_slices_by_another_field(open_page, figures):
 def test_a_stand_in_is_tested_at_the_chosen_price_of_people(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
     ids = log.answers(40)
-    truth = {each: {"label": BAD if place % 3 else GOOD} for place, each in enumerate(ids)}
+    truth = labels_where(ids, lambda place: place % 3)
     log.say(log.version(), truth)
     for reviewer in ("Mara", "Jon", "Lee"):
         log.reviews(truth, reviewer)

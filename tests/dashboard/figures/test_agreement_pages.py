@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import insert
 
-from app_pages import charts, labels, table, table_rows, text_with, texts
+from app_pages import charts, chips, labels, table, table_rows, text_with, texts
 from figures_log import FELL, HOSTILE
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, GradedLog, labels_in
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
@@ -101,7 +101,7 @@ def test_the_worst_differences_come_first_with_both_texts(open_page, figures):
 def test_a_cell_in_the_address_lists_its_answers(open_page, figures, grade):
     people, judge = {"label": ("grounded", "grounded"), "groundedness": ("0.9", "0.9")}[grade]
     app = open_page("agreement", grade=grade.capitalize(), cell=f"{grade}:{people}:{judge}")
-    [chip] = (label for label in labels(app) if label.endswith("✕"))
+    [chip] = chips(app)
     listed = differing(app)
     assert chip.endswith(f": {len(listed)} ✕")
     if grade == "label":
@@ -117,10 +117,8 @@ def test_what_the_judge_misses_is_counted_by_failure_mode_and_leads_to_the_answe
 ):
     log = GradedLog(sqlite_store)
     version, ids = log.version(), log.answers(12)
-    log.say(
-        version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)}
-    )
-    reviews = log.reviews({each: {"label": BAD} for each in ids[:10]})
+    log.say(version, labels_in(ids, ids[:4]))
+    reviews = log.reviews(labels_in(ids[:10], ids))
     with sqlite_store.writing() as connection:
         ensure_modes(connection, ["outdated"], "test", NOW)
         connection.execute(
@@ -138,9 +136,8 @@ def test_what_the_judge_misses_is_counted_by_failure_mode_and_leads_to_the_answe
         "people_said": BAD,
         "judge_said": GOOD,
     }
-    assert (
-        "2 answers" in texts(open_page("responses", **cell, failure_mode="outdated"), "jb-say")[0]
-    )
+    opened = open_page("responses", **cell, failure_mode="outdated")
+    assert "2 answers" in texts(opened, "jb-say")[0]
 
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

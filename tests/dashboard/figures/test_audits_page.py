@@ -1,7 +1,7 @@
 """Audits: four counts, three rates with their intervals, and the answers of each list."""
 
 from app_pages import table, text_with, texts
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GradedLog, labels_in
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
 from judgeboard.measure.notes import note
 from judgeboard.methods.audits.run import audit, audit_recorded, make_supreme
@@ -13,20 +13,11 @@ def audited(store):
     """Twelve answers: 4 wrong verdicts are caught, 2 missed, 1 right one is accused, 5 are left alone."""
     log = GradedLog(store)
     ids = [*log.answers(11), *log.answers(1, query_type=HOSTILE)]
-    labels = [GOOD] * 6 + [BAD] * 6
-    people = [BAD] * 6 + [BAD] * 6
-    supreme = [BAD] * 4 + [GOOD] * 2 + [GOOD] + [BAD] * 5
-    for name, labels_ in (("teacher", labels), ("supreme", supreme)):
-        version = log.version(name)
-        log.say(version, {id_: {"label": label} for id_, label in zip(ids, labels_, strict=True)})
-    log.reviews({id_: {"label": label.value} for id_, label in zip(ids, people, strict=True)})
+    for name, bad in (("teacher", ids[6:]), ("supreme", ids[:4] + ids[7:])):
+        log.say(log.version(name), labels_in(ids, bad))
+    log.review_all(ids, label=BAD)
     audit_recorded(store, "supreme", "teacher")
     return log
-
-
-def listed(app):
-    """The answers of the chosen list."""
-    return table(app, "Id")
 
 
 def test_an_audit_is_said_counted_and_listed(open_page, sqlite_store):
@@ -37,13 +28,13 @@ def test_an_audit_is_said_counted_and_listed(open_page, sqlite_store):
     rates = table(app, "Rate")
     assert rates["Rate"].tolist() == ["Precision", "Recall", "False alarms"]
     assert rates["Of"].tolist() == [5, 6, 6]
-    caught = listed(app)
+    caught = table(app, "Id")
     assert caught["Answer"].tolist() == [f"answer {number}" for number in range(1, 5)]
     assert set(caught["Judge"]) == {"grounded"}
     assert caught["Id"].notna().all()
     for name, answers in (("Missed", ["answer 5", "answer 6"]), ("Accused", ["answer 7"])):
         app = open_page("judges", version="teacher v1", list=name)
-        assert listed(app)["Answer"].tolist() == answers
+        assert table(app, "Id")["Answer"].tolist() == answers
 
 
 def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page, sqlite_store):

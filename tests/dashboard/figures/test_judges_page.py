@@ -1,7 +1,6 @@
 """Judges: the checks of one judge version as a list, its scores, answers that show a fault."""
 
 import json
-import shlex
 
 import pytest
 from sqlalchemy import update
@@ -10,6 +9,7 @@ from aligned_log import CAREFUL, KIND, STRONG, kind_judge, measured_routes, numb
 from app_pages import (
     charts,
     click,
+    keys,
     labels,
     markup,
     press,
@@ -18,10 +18,11 @@ from app_pages import (
     table_rows,
     text_with,
     texts,
+    with_label,
 )
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GradedLog, labels_in
 from job_steps import ended, working
-from judgeboard.domain import JudgeVersion, Response, Status, Verdict
+from judgeboard.domain import JudgeVersion, Status, Verdict
 from judgeboard.health import record
 from judgeboard.health.report import CHECKS
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, completion
@@ -41,10 +42,10 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.runs import AskMode
-from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import ANCHOR_JUDGMENT, RESPONSE, RUN
 from judging_log import number_in, rag, store_answers
-from stored_rows import read, rows_of, write_to
+from stored_rows import read, rows_of, values_of, write_to
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"
 
@@ -98,30 +99,27 @@ def test_the_scores_are_drawn_by_level_and_open_their_answers(open_page, sqlite_
     assert len(charts(open_page("judges"))) == 1
     app = open_page("judges", score="quality", tables="true")
     assert charts(app) == []
-    assert app.dataframe[0].value["Level"].tolist() == ["1", "2", "3", "4"]
-    assert app.dataframe[0].value["Answers"].tolist() == [0, 0, 0, 34]
+    levels = table(app, "Level")
+    assert dict(zip(levels["Level"], levels["Answers"], strict=True)) == {
+        "1": 0,
+        "2": 0,
+        "3": 0,
+        "4": 34,
+    }
 
 
 def test_the_answers_that_show_a_fault_are_listed(open_page, sqlite_store):
-    rows = [
-        Response(
-            "log",
-            f"a{number}",
-            f"What of {number}?",
-            f"I think it is {number} times as long.",
-            (f"It is {number}.",),
-        )
+    GradedLog(sqlite_store).answers_of(
+        {"answer": f"I think it is {number} times as long.", "passages": (f"It is {number}.",)}
         for number in range(40)
-    ]
-    write_to(sqlite_store, store_responses, rows)
+    )
     judge_pending(sqlite_store, make_judge("lexical"))
     make_control_answers(sqlite_store, kinds=["hedges_removed"])
     judge_control_answers(sqlite_store, make_judge("lexical"))
-    app = open_page("judges")
-    listed = table(app, "Check")
+    listed = table(open_page("judges"), "Check")
     [check] = {*listed["Check"]}
     assert "confident" in check
-    assert all(each.startswith("What of ") for each in listed["Question"])
+    assert all(each.startswith("query on ") for each in listed["Question"])
 
 
 def test_the_version_that_was_chosen_is_shown(open_page, sqlite_store):
@@ -131,7 +129,7 @@ def test_the_version_that_was_chosen_is_shown(open_page, sqlite_store):
     assert HOSTILE in texts(open_page("judges"), "jb-say")[0]
     assert "second v1" in texts(open_page("judges", version="second v1"), "jb-say")[0]
     log.version("never asked")
-    (field,) = (each for each in open_page("judges").selectbox if each.label == "Judge version")
+    field = with_label(open_page("judges").selectbox, "Judge version")
     assert len(field.options) == 2
 
 
@@ -145,34 +143,27 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(open_page
     log = GradedLog(sqlite_store)
     ids = log.answers(12)
     for name, bad in (("one", 2), ("two", 4), (HOSTILE, 6)):
-        judge = log.version(name)
-        log.say_all(judge, ids[:bad], label=BAD)
-        log.say_all(judge, ids[bad:], label=GOOD)
-    log.review_all(ids[:4], label=BAD.value)
-    log.review_all(ids[4:], label=GOOD.value)
+        log.say(log.version(name), labels_in(ids, ids[:bad]))
+    log.reviews(labels_in(ids, ids[:4]))
     judge_by_jury(sqlite_store, ["one", "two", HOSTILE])
     app = open_page("judges", version="jury v1")
-    figures = table(app, "Members")
-    assert figures["n"].tolist()[0] == 12
+    assert table(app, "Members")["n"].tolist()[0] == 12
     members = table(app, "Agreement with people")
     assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
 
 
 def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page, sqlite_store):
     log = GradedLog(sqlite_store)
-    with sqlite_store.writing() as connection:
-        version = ensure_version(
-            connection, JudgeVersion("shaky", "rag", params={"temperature": 0.7})
-        )
-        verdict = [Verdict(Status.OK, quality=value) for value in (4, 3)]
+    shaky = JudgeVersion("shaky", "rag", params={"temperature": 0.7})
+    version = write_to(sqlite_store, ensure_version, shaky)
+    verdict = [Verdict(Status.OK, quality=value) for value in (4, 3)]
     ids = log.answers(8)
     log.say_all(version, ids, quality=4)
     assert "`" not in " ".join(texts(open_page("judges"), "jb-cap jb-under"))
     options = "judge shaky", "--judge rag", "--temperature 0.7", "--repeats 3"
     assert text_with(open_page("judges"), *options, cls="jb-cap jb-under")
-    with sqlite_store.writing() as connection:
-        again = [NewJudgment(each, 0, 1, verdict[place % 4 == 0]) for place, each in enumerate(ids)]
-        store_judgments(connection, version, None, again)
+    again = [NewJudgment(each, 0, 1, verdict[place % 4 == 0]) for place, each in enumerate(ids)]
+    write_to(sqlite_store, store_judgments, version, None, again)
     app = open_page("judges")
     assert "temperature 0.7" in " ".join(texts(app, "jb-cap jb-under"))
     assert table(app, "All repeats equal")["Answers"].tolist()[0] == 8
@@ -189,14 +180,7 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
     with RecordingEndpoint(script([CAREFUL])) as endpoint:
         kind_judge(sqlite_store, endpoint, tmp_path)
         (command,) = (each.value for each in open_page("judges").code if "align" in each.value)
-        assert shlex.split(command) == [
-            "judgeboard",
-            "align",
-            "--judge-version",
-            "rag v1",
-            "--model",
-            "MODEL",
-        ]
+        assert command == "judgeboard align --judge-version 'rag v1' --model MODEL"
         where = {"base_url": endpoint.base_url}
         result = align(
             sqlite_store, "rag", candidates=1, model={"model": STRONG, **where}, judge=where
@@ -213,11 +197,8 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
         return
     press(app, "align_accept")
     assert "as rag v2" in shown(app)
-    assert [each.title for each in read(sqlite_store, list_versions)] == [
-        "rag v1",
-        "rag v2",
-        "rag candidate v1",
-    ]
+    versions = [each.title for each in read(sqlite_store, list_versions)]
+    assert versions == ["rag v1", "rag v2", "rag candidate v1"]
 
 
 ANSWERS = 60
@@ -237,8 +218,8 @@ def fill_judged(store):
     store_answers(store, ANSWERS)
     with RecordingEndpoint(saying(20)) as endpoint:
         judge_pending(store, rag(endpoint, api_key="k"))
-    rows = rows_of(store, RESPONSE)
-    log.reviews({row["id"]: {"label": BAD if n < 20 else GOOD} for n, row in enumerate(rows)})
+    ids = values_of(store, RESPONSE.c.id)
+    log.reviews(labels_in(ids, ids[:20]))
 
 
 @pytest.fixture
@@ -286,7 +267,7 @@ def test_control_answers_are_made_and_judged_in_a_job_from_the_page(sqlite_store
     judge_pending(sqlite_store, make_judge("lexical"), limit=20)
     page = open_page("judges", reviewer="Mara")
     # None are made yet.
-    assert "controls_judge" not in [each.key for each in page.button]
+    assert "controls_judge" not in keys(page)
     page.number_input(key="controls_n").set_value(12)
     press(page.run(), "controls_add")
     assert "Made: " in shown(page)
@@ -304,6 +285,6 @@ def test_control_answers_are_made_and_judged_in_a_job_from_the_page(sqlite_store
         ended(sqlite_store, job.id)
     page = open_page("rejudge", job=job.id)
     assert f"{job.selected} answers" in shown(page)
-    assert "job_health" in [each.key for each in page.button]
+    assert "job_health" in keys(page)
     page = open_page("judges", reviewer="Mara")
     assert "Nothing to judge." in shown(page)

@@ -100,11 +100,7 @@ def test_the_points_of_a_trend(name, period, log, open_page):
     assert len(in_table) == min(len(panels), 6)
     table = trend_table(figures, in_table)
     shown = table_frame(table)  # shares in percent
-    assert [
-        number(row) for row in drawn.astype(object).where(drawn.notna(), None).to_numpy().tolist()
-    ] == [
-        number(row) for row in shown.astype(object).where(shown.notna(), None).to_numpy().tolist()
-    ]
+    assert numbers_in(drawn) == numbers_in(shown)
     assert shown.iloc[0, 3] == table.rows[0][3] * (100 if table.columns[3].format == "share" else 1)
     rows = list(csv.reader(io.StringIO(to_csv(trend_table(figures, panels)))))[1:]
     assert [tuple(float(cell) if cell else None for cell in row[2:]) for row in rows] == estimates
@@ -123,8 +119,9 @@ def shown_as(name, log):
     return f"Share below {read(log, trend, measure='low_share').threshold:g}"
 
 
-def number(row):
-    return tuple(row[2:])
+def numbers_in(frame):
+    """The columns of a table after the first two."""
+    return frame.astype(object).where(frame.notna(), None).to_numpy()[:, 2:].tolist()
 
 
 def test_what_the_flags_are_worth(log, open_page):

@@ -8,9 +8,9 @@ from itertools import count
 import pytest
 from sqlalchemy import insert
 
-from app_pages import enter, press, shown, table, table_rows, text_with, texts
+from app_pages import enter, press, shown, table, table_rows, text_with, texts, titles
 from figures_log import HOSTILE
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import GOOD, GradedLog, labels_in
 from judgeboard.domain import Status
 from judgeboard.measure.alarms import watch
 from judgeboard.reports.lead_questions import pace_note, unusable_note
@@ -22,8 +22,8 @@ from judgeboard.store.tables import FLAG, TRACE
 from judgeboard_dashboard.views.overview import rows_of, types_of
 from judgeboard_dashboard.widgets import log_figures
 from judgeboard_dashboard.widgets.tables import table_frame
-from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
-from stored_rows import rows_of as stored_rows
+from sent_traces import Sent, gathered, receiving, send_spans, trace
+from stored_rows import values_of
 
 DAY = date(2026, 3, 9)  # a Monday
 QUESTIONS = [
@@ -51,19 +51,16 @@ def fill_labelled(store):
     for week in range(9):
         for query_type, bad_in in (("sql", 2), ("prose", 10)):
             ids = log.answers(20, day=20_003 + 7 * week, query_type=query_type)
-            bad = set(ids[::bad_in])
-            labels_ = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
-            missed = set(sorted(bad)[::5])
-            log.say(
-                version,
-                {
-                    id_: {"label": GOOD if id_ in missed else each["label"]}
-                    for id_, each in labels_.items()
-                },
-            )
-            log.reviews({id_: each | {"seconds": 60.0} for id_, each in labels_.items()}, "Mara")
+            bad = ids[::bad_in]
+            log.say(version, labels_in(ids, [each for each in bad if each not in bad[::5]]))
+            log.reviews(labels_in(ids, bad, seconds=60.0), "Mara")
             if week < 3:
-                log.reviews(dict(list(labels_.items())[:4]), "Jon")
+                log.reviews(labels_in(ids[:4], bad), "Jon")
+
+
+def flagged(store):
+    """How many answers have an open flag."""
+    return len(set(values_of(store, FLAG.c.response_id, FLAG.c.state == "open")))
 
 
 @pytest.fixture
@@ -77,43 +74,36 @@ def test_the_five_questions_have_their_figures_and_lead_on(open_page, labelled):
     page = open_page("overview", tables="true")
     assert [text for text in texts(page, "jb-part") if text[1] == "."] == QUESTIONS
     assert [row[0] for row in table_rows(page, "Bad answers")] == ["All", "sql", "prose"]
-    flags = [row for row in stored_rows(labelled.store, FLAG) if row["state"] == "open"]
-    waiting = len({row["response_id"] for row in flags})
+    waiting = flagged(labelled.store)
     for figures in (["30 %"], ["rag v1", "93 % ["], ["misses", "25 % ["], [f"{waiting} minutes"]):
         assert text_with(page, *figures, cls="jb-say")
     assert table_rows(page, "User")
     for button, title in (("trend", "Trends"), ("differ", "Judges")):
         opened = press(open_page("overview"), f"overview_{button}")
-        assert [each.value for each in opened.title] == [title]
+        assert titles(opened) == [title]
     assert press(open_page("overview"), "overview_start").query_params["flag"]
 
 
 def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page, page_store):
     log = GradedLog(page_store)
-    log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(100)})
-    log.reviews({log.answers()[0]: {"quality": 3, "seconds": 12.0}})
+    log.say_all(log.version(), log.answers(100), groundedness=0.9)
+    log.review_all(log.answers(), quality=3, seconds=12.0)
     page = open_page("overview")
     assert text_with(page, "not known yet", cls="jb-say")
     assert "rag v1 alone" in shown(page)
     assert "Missing: 60" in shown(page)
     assert "12 minutes" in shown(page)
     press(page, "rate_plan")
-    assert [title.value for title in page.title] == ["Review"]
+    assert titles(page) == ["Review"]
     assert "Label " in shown(page)
 
 
 def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page, page_store):
     log = GradedLog(page_store)
     ids = log.answers(40)
-    log.say(
-        log.version(), {id_: {"label": BAD if place % 3 else GOOD} for place, id_ in enumerate(ids)}
-    )
-    log.reviews(
-        {
-            id_: {"label": BAD if place % 3 else GOOD, "seconds": 30.0}
-            for place, id_ in enumerate(ids)
-        }
-    )
+    bad = {*ids} - {*ids[::3]}
+    log.say(log.version(), labels_in(ids, bad))
+    log.reviews(labels_in(ids, bad, seconds=30.0))
     page = open_page("overview")
     assert text_with(page, "Missing: ", "10 more answers", "10 minutes")
     press(page, "overlap_queue")
@@ -122,7 +112,7 @@ def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page, page_sto
 
 def test_what_failed_to_arrive_or_to_run_has_a_button(open_page, page_store):
     log = GradedLog(page_store)
-    log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(3)})
+    log.say_all(log.version(), log.answers(3), groundedness=0.9)
     before = open_page("overview")
     assert texts(before, "jb-note") == []
     assert "No alarm" in shown(before)
@@ -130,16 +120,13 @@ def test_what_failed_to_arrive_or_to_run_has_a_button(open_page, page_store):
     with page_store.writing() as connection:
         row = {"external_id": "t", "owner": "", "source": "shop", "state": "made"}
         connection.execute(insert(TRACE), row | {"first_at": long_ago, "last_at": long_ago})
-    log.say(log.version(), {id_: {"status": Status.ERROR} for id_ in log.answers(2)})
+    log.say_all(log.version(), log.answers(2), status=Status.ERROR)
     page = open_page("overview")
-    notes = texts(page, "jb-note")
-    silent, unusable = notes
+    silent, unusable = texts(page, "jb-note")
     assert "shop" in silent
-    assert "rag" in unusable
-    assert "40 % [" in unusable
-    assert unusable.endswith("(2 error).")
+    assert re.search(r"rag.*40 % \[.*\(2 error\)\.$", unusable)
     assert "No alarm" not in shown(page)
-    assert [title.value for title in press(page, "failure_0_open").title] == ["Data & settings"]
+    assert titles(press(page, "failure_0_open")) == ["Data & settings"]
 
 
 def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page, page_store):
@@ -148,8 +135,7 @@ def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page
     for week in range(9):
         for query_type in ("sql", "prose"):
             ids = log.answers(30, day=20_003 + 7 * week, query_type=query_type)
-            bad = set(ids[:27] if week > 3 and query_type == "sql" else ids[:3])
-            labels_ = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
+            labels_ = labels_in(ids, ids[: 27 if week > 3 and query_type == "sql" else 3])
             log.say(version, labels_)
             log.reviews(labels_)
     rose = "The share of bad answers in query type sql rose about 4 Nov 2024"
@@ -172,18 +158,16 @@ def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_th
     assert "no answer" not in shown(open_page("overview"))
     with receiving(page_store) as http:
         unanswered = [Sent(2, 1), Sent(3, 1), Sent(4, 1, service="chat & co")]
-        http.post("/v1/traces", content=request([*trace(1), *unanswered]), headers=PROTOBUF)
+        send_spans(http, [*trace(1), *unanswered])
     gathered(page_store, after=100)
     app = open_page("overview")
     [said] = texts(app, "jb-note")
-    assert said.startswith("3 traces")
-    assert re.findall(r"\d+", said) == ["3", "2"]
-    assert " shop: " in said
-    assert said.endswith(": retrieval")
+    assert re.fullmatch(r"3 traces\D* 2\D* shop: \D*: retrieval", said)
     press(app, "failure_0_open")
     assert app.toggle(key="unused").value
-    assert {row[1] for row in table_rows(app, "Result")} == {"no answer"}
-    assert {row[-1] for row in table_rows(app, "Result")} == {Sent(2).trace_id, Sent(3).trace_id}
+    assert {(row[1], row[-1]) for row in table_rows(app, "Result")} == {
+        ("no answer", Sent(number).trace_id) for number in (2, 3)
+    }
     assert "map shop question=PATH" in shown(app)
     assert "--unused --source shop" in shown(app)
     app = open_page("sources", part="Receive", source="shop")
@@ -219,9 +203,7 @@ def test_the_open_flags_add_up(open_page, figures, sqlite_store):
     app = open_page("overview")
     by_rule = table(app, "rule")
     total = int(by_rule["all"].sum())
-    answers = len(
-        {flag["response_id"] for flag in stored_rows(sqlite_store, FLAG) if flag["state"] == "open"}
-    )
+    answers = flagged(sqlite_store)
     assert f"Open flags on {answers} answers." in shown(app)
     # An answer with two reasons is in two rows.
     assert answers < total

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from app_pages import charts, click, labels, shown, table, texts
+from app_pages import charts, click, labels, shown, table, texts, with_label
 from graded_log import GradedLog, scored_and_labelled
 from judgeboard.measure.thresholds import Aim
 from judgeboard.store.settings import thresholds
@@ -48,7 +48,7 @@ def test_a_threshold_is_replayed_and_set_for_one_query_type(labelled, open_page,
     labelled.answers(1, query_type="text")
     app = open_page("thresholds", by_type="true", reviewer="Mara")
     assert len(charts(app)) == 1
-    field = next(each for each in app.number_input if each.label == "Groundedness below")
+    field = with_label(app.number_input, "Groundedness below")
     field.set_value(0.5).run()
     # 0.5 is in force.
     assert app.button(key="threshold_set").disabled

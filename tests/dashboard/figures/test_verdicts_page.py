@@ -1,6 +1,6 @@
 """The page Verdicts: two judge versions on the same answers, row by row."""
 
-from app_pages import labels, texts
+from app_pages import labels, texts, with_label
 from graded_log import BAD, GOOD, GradedLog
 
 
@@ -22,7 +22,7 @@ def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page, sqlite_
     assert counts.value.iloc[0].tolist() == [3, 2, 0, 2, 1, 1]
     assert list(table.value["Direction"].dropna()) == ["towards people", "away from people"]
 
-    switch = next(each for each in app.get("button_group") if each.label == "Verdicts")
+    switch = with_label(app.get("button_group"), "Verdicts")
     app = switch.set_value("away").run()
     (_, table) = app.dataframe
     assert list(table.value["Direction"]) == ["away from people"]

@@ -2,11 +2,8 @@
 
 import pytest
 
-from app_pages import click, enter, markup
-from judgeboard.domain import JudgeVersion, Response, Status, Verdict
-from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.storing import store_judgments, store_responses
+from app_pages import click, enter, markup, table
+from graded_log import GradedLog
 
 MANY = 120
 
@@ -14,29 +11,27 @@ MANY = 120
 @pytest.fixture
 def many_flags(page_rows, sqlite_store):
     """More open flags than a page holds."""
-    with sqlite_store.writing() as connection:
-        ids = store_responses(
-            connection, [Response("log", f"m{n:03}", "q", f"answer {n}") for n in range(MANY)]
-        ).new
-        version = ensure_version(connection, JudgeVersion("rag", "rag", "m"))
-        low = [NewJudgment(id_, 0, 0, Verdict(Status.OK, groundedness=0.3)) for id_ in ids]
-        store_judgments(connection, version, None, low)
+    log = GradedLog(sqlite_store)
+    log.say_all(log.version(), log.answers(MANY), groundedness=0.3)
 
 
 @pytest.mark.parametrize("name", ["open_flags", "responses"])
 def test_a_list_turns_forth_and_back(many_flags, open_page, name):
     page = open_page(name)
-    first = page.dataframe[0].value["Id"].tolist()
+
+    def ids():
+        return table(page, "Id")["Id"].tolist()
+
+    first = ids()
     click(page, f"{name}_next")
-    second = page.dataframe[0].value["Id"].tolist()
-    assert len(first) == len(second) == 50
-    assert not set(first) & set(second)
+    assert len(first) == len(ids()) == 50
+    assert not {*first} & {*ids()}
     click(page, f"{name}_previous")
-    assert page.dataframe[0].value["Id"].tolist() == first
+    assert ids() == first
     click(page, f"{name}_next")
     enter(page, f"{name}_text", "plain-0")
     # Another filter starts anew.
-    assert set(page.dataframe[0].value["Id"]) == {f"plain-{n:02}" for n in range(1, 10)}
+    assert {*ids()} == {f"plain-{n:02}" for n in range(1, 10)}
 
 
 @pytest.mark.parametrize(("name", "rows"), [("open_flags", "open"), ("responses", "match")])

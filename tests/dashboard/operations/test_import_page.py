@@ -1,22 +1,21 @@
 """The import page: what it says of a file before and after it comes in."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import click, enter, markup, texts
+from app_pages import click, enter, keys, markup, text_with, texts, with_label
+from graded_log import GradedLog
 from judgeboard.domain import Pair
 from judgeboard.store.overview import count_log
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables import EVENT, JUDGMENT, REVIEW, REVIEWER
+from judgeboard.store.tables import EVENT, JUDGMENT
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.imports import MISSED, field_words
-from stored_rows import read, rows_of, write_to
+from stored_rows import read, rows_of, values_of, write_to
 
 VIEW = Path(session.__file__).with_name("views") / "sources.py"
 LOG = [
@@ -31,16 +30,20 @@ LOG = [
 ]
 
 
+def opened(reviewer="Mara", **query):
+    page = AppTest.from_file(VIEW, default_timeout=60)
+    page.session_state["reviewer_name"] = reviewer
+    for field, value in query.items():
+        page.query_params[field] = value
+    return page.run()
+
+
 @pytest.fixture
 def upload(page_store):
-    """Opens the page as Mara and uploads rows (or bytes) under a name."""
+    """Opens the page and uploads rows (or bytes) under a name."""
 
     def uploaded(rows, name="log.jsonl", **query):
-        page = AppTest.from_file(VIEW, default_timeout=60)
-        page.session_state["reviewer_name"] = "Mara"
-        for field, value in query.items():
-            page.query_params[field] = value
-        page.run()
+        page = opened(**query)
         content = (
             rows if isinstance(rows, bytes) else "\n".join(json.dumps(row) for row in rows).encode()
         )
@@ -66,7 +69,7 @@ def responses(store):
 
 
 def test_without_a_file_the_page_says_what_it_takes(upload):
-    page = AppTest.from_file(VIEW, default_timeout=60).run()
+    page = opened()
     assert "judgeboard import FILE" in markup(page)
     assert len(texts(page, "jb-empty")) == 1
     assert not page.button
@@ -121,14 +124,14 @@ def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store):
 
 
 def box(page, label):
-    return next(each for each in page.selectbox if each.label == label)
+    return with_label(page.selectbox, label)
 
 
 def read_as(page, theirs, ours):
     """Choose a column and a field, and press Change."""
     box(page, "Column").set_value(theirs)
     box(page, "Is read as").set_value(ours).run()
-    return next(each for each in page.button if each.label == "Change").click().run()
+    return with_label(page.button, "Change").click().run()
 
 
 OTHER_NAMES = b"nr,Frage,Antwort,Wann\n1,Was?,Das.,03/04/2026\n2,Wo?,Hier.,04/04/2026\n"
@@ -136,7 +139,7 @@ OTHER_NAMES = b"nr,Frage,Antwort,Wann\n1,Was?,Das.,03/04/2026\n2,Wo?,Hier.,04/04
 
 def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(upload, sqlite_store):
     page = upload(OTHER_NAMES, name="log.csv")
-    assert "import_start" not in [each.key for each in page.button]
+    assert "import_start" not in keys(page)
     assert "--map" not in markup(page)
     columns = page.dataframe[0].value.set_index("Judgeboard")
     assert columns.loc["question"].tolist() == ["Frage", "Was?", "Wo?"]
@@ -192,26 +195,16 @@ def test_words_for_labels_are_shown_and_chosen(upload):
     rows = [{"response_id": name, "annotator": "lea", "label": word} for name, word in words]
     page = upload(rows, "labels.jsonl", kind="People's grades")
     assert "1 of 2" in lead(page)
-    (labels,) = (each for each in texts(page, "jb-cap") if each.startswith("Labels: "))
-    assert "hallucinated" in labels
-    assert "'inconsistent'" in labels
-    assert "'so so'" not in labels
+    assert text_with(page, "Labels: ", "hallucinated", "'inconsistent'", cls="jb-cap")
+    assert "'so so'" not in text_with(page, "Labels: ", cls="jb-cap")
     word = next(each for each in page.get("button_group") if "so so" in each.label)
     word.set_value("grounded").run()
     assert "2 of 2" in lead(page)
-    (labels,) = (each for each in texts(page, "jb-cap") if each.startswith("Labels: "))
-    assert "grounded" in labels
-    assert "'so so'" in labels
+    assert text_with(page, "Labels: ", "grounded", "'so so'", cls="jb-cap")
 
 
 def test_nothing_is_imported_without_a_name(sqlite_store, upload):
-    page = AppTest.from_file(VIEW, default_timeout=60)
-    page.session_state["reviewer_name"] = ""
-    page.run()
-    page.file_uploader(key="import_file").set_value(
-        ("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain")
-    )
-    page.run()
+    page = upload(LOG[:1], reviewer="")
     click(page, "import_start")
     assert "your name" in problems(page)
     assert responses(sqlite_store) == 0
@@ -295,18 +288,9 @@ def test_values_inside_objects_are_offered_as_columns(upload):
 
 def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(upload, sqlite_store):
     click(upload(LOG), "import_start")
-    with sqlite_store.writing() as connection:
-        person = {"origin": "page", "name": "Ann", "created_at": datetime.now(UTC)}
-        connection.execute(insert(REVIEWER), person)
-        review = {"response_id": 2, "reviewer_id": 1, "label": "grounded", "request_key": "k"}
-        connection.execute(insert(REVIEW), review | {"at": datetime.now(UTC)})
+    GradedLog(sqlite_store).review(2, "Ann", label="grounded")
 
-    def chosen():
-        page = AppTest.from_file(VIEW, default_timeout=60)
-        page.session_state["reviewer_name"] = "Mara"
-        return enter(page.run(), "import_undo_number", 1)
-
-    page = chosen()
+    page = enter(opened(), "import_undo_number", 1)
     withdraws, kept = (
         words for words in texts(page, "jb-cap") if "3 answers" in words or "decided" in words
     )
@@ -317,11 +301,5 @@ def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(upload
     assert "3 answers" in lead(page)
     assert responses(sqlite_store) == 1
     assert not page.selectbox(key="kind").disabled
-    with sqlite_store.reading() as connection:
-        undo = (
-            connection.execute(select(EVENT.c.actor).where(EVENT.c.kind == "undo_import"))
-            .scalars()
-            .all()
-        )
-    assert undo == ["Mara"]
+    assert values_of(sqlite_store, EVENT.c.actor, EVENT.c.kind == "undo_import") == ["Mara"]
     assert "3 of 4" in lead(upload(LOG))

@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-from sqlalchemy import event
-
 from app_pages import press
 from judgeboard.domain import JudgeVersion, Response, RunState, Status, StepRecord
 from judgeboard.store.clock import utc_now
@@ -14,6 +12,7 @@ from judgeboard.store.storing import finish_batch, start_batch, store_responses
 from judgeboard.store.tables import Run
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.long_work import FirstSeen
+from query_plans import statements_of
 from stored_rows import write_to
 
 
@@ -91,12 +90,7 @@ def test_an_import_shows_its_file_until_it_ends(page_rows, page_store, open_page
 def test_no_key_press_reads_what_runs(page_store, open_flag):
     start(page_store, asked=120)
     page = open_flag("claims")
-    statements = []
-    event.listen(
-        session.store().engine,
-        "before_cursor_execute",
-        lambda _c, _cursor, statement, *_others: statements.append(statement),
-    )
-    press(page, "quality3_")
+    with statements_of(session.store()) as statements:
+        press(page, "quality3_")
     assert statements
     assert not [statement for statement in statements if "run_share" in statement]

@@ -20,6 +20,8 @@ from stored_rows import read
 
 ROOT = "cli:root"
 PASSWORD = "correct horse battery"
+ANN = {"name": "ann", "password": PASSWORD}
+BOTH = {"password": PASSWORD, "again": PASSWORD}
 
 
 @pytest.fixture(autouse=True)
@@ -67,8 +69,17 @@ def tries(browser, name, password="wrong", **options):
     return answer.status_code
 
 
+def enters(browser, **options):
+    return tries(browser, **ANN, **options)
+
+
 def cookie_of(browser):
     return browser.cookies[f"{COOKIE}_8501"]
+
+
+def person_with(store, token):
+    """Return whose session has this cookie."""
+    return read(store, person_of_session, token_hash(token))
 
 
 @pytest.fixture
@@ -94,12 +105,12 @@ def test_a_link_is_not_used_up_by_looking_and_begins_a_session_when_the_password
     for password, again in (("short", "short"), (PASSWORD, "another"), (PASSWORD, "")):
         answer = browser.post(link, data={"password": password, "again": again})
         assert (answer.status_code, "set-cookie" in answer.headers) == (400, False)
-    answer = browser.post(link, data={"password": PASSWORD, "again": PASSWORD})
+    answer = browser.post(link, data=BOTH)
     assert answer.status_code == 303
-    person = read(page_store, person_of_session, token_hash(cookie_of(browser)))
+    person = person_with(page_store, cookie_of(browser))
     assert person.name == "bob <b>"
     assert browser.get(link).status_code == 404
-    assert browser.post(link, data={"password": PASSWORD, "again": PASSWORD}).status_code == 404
+    assert browser.post(link, data=BOTH).status_code == 404
 
 
 def test_the_cookie_is_for_this_server_alone(browse):
@@ -113,18 +124,14 @@ def test_the_cookie_is_for_this_server_alone(browse):
         ({"x-forwarded-proto": "https"}, "http://judge.test"),
         ({}, "https://judge.test"),
     ):
-        answer = browse(url=url).post(
-            FORM, data={"name": "ann", "password": PASSWORD}, headers=headers
-        )
+        answer = browse(url=url).post(FORM, data=ANN, headers=headers)
         assert "Secure" in answer.headers["set-cookie"]
         assert answer.headers["set-cookie"].startswith(f"{COOKIE}=")
 
 
 def test_below_a_path_the_cookie_is_for_this_path(browse, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_URL", "https://tools.example.org/judgeboard")
-    answer = browse().post(
-        f"{FORM}?page=/item%3Fflag=3", data={"name": "ann", "password": PASSWORD}
-    )
+    answer = browse().post(f"{FORM}?page=/item%3Fflag=3", data=ANN)
     assert {"Path=/judgeboard", "Secure"} <= set(answer.headers["set-cookie"].split("; "))
     # A browser at /judgeboard/account/sign-in goes to /judgeboard/item.
     assert answer.headers["location"] == "../item?flag=3"
@@ -134,7 +141,7 @@ def test_below_a_path_the_cookie_is_for_this_path(browse, monkeypatch):
     "page", ["//evil.test", "https://evil.test", "/\\evil.test", "/../..//evil.test", "/a\r\nx: y"]
 )
 def test_sign_in_never_ends_at_another_server(browse, page):
-    answer = browse().post(FORM, params={"page": page}, data={"name": "ann", "password": PASSWORD})
+    answer = browse().post(FORM, params={"page": page}, data=ANN)
     assert (answer.status_code, answer.headers["location"]) == (303, "../")
 
 
@@ -151,29 +158,29 @@ def test_sign_in_never_ends_at_another_server(browse, page):
 )
 def test_pages_of_other_servers_sign_nobody_in_and_set_no_password(browse, page_store, origin):
     browser, token = browse(), invite(page_store, "bob", None, ROOT)
-    assert tries(browser, "ann", PASSWORD, origin=origin) == 403
+    assert enters(browser, origin=origin) == 403
     answer = browser.post(
         f"/account/link/{token}",
-        data={"password": PASSWORD, "again": PASSWORD},
+        data=BOTH,
         headers={"origin": origin},
     )
     assert answer.status_code == 403
     assert not browser.cookies
     assert read(page_store, person_of_link, token) is not None
-    assert tries(browser, "ann", PASSWORD, origin="http://judge.test:8501") == 303
+    assert enters(browser, origin="http://judge.test:8501") == 303
     # A name that a page of another server has made point to this server.
-    assert tries(browse(url="http://evil.test"), "ann", PASSWORD, origin="http://evil.test") == 403
+    assert enters(browse(url="http://evil.test"), origin="http://evil.test") == 403
 
 
 def test_a_prepared_token_is_never_the_token_of_a_session(browse, page_store):
     browser = browse()
     browser.cookies.set(f"{COOKIE}_8501", "prepared", domain="judge.test")
-    assert tries(browser, "ann", PASSWORD) == 303
+    assert enters(browser) == 303
     first = cookie_of(browser)
     assert first != "prepared"
-    assert read(page_store, person_of_session, token_hash("prepared")) is None
-    assert tries(browser, "ann", PASSWORD) == 303
-    assert read(page_store, person_of_session, token_hash(first)) is None
+    assert person_with(page_store, "prepared") is None
+    assert enters(browser) == 303
+    assert person_with(page_store, first) is None
 
 
 def test_guesses_are_limited_and_the_page_tells_no_name(browse, frozen):
@@ -186,9 +193,9 @@ def test_guesses_are_limited_and_the_page_tells_no_name(browse, frozen):
         assert known.text.replace("ann", "nobody") == unknown.text
     assert [each.status_code for each in told[0]] == [403] * 10 + [429] * 4
     # The right password is refused as well: the limit tells nothing of the guess.
-    assert tries(browse("203.0.113.0"), "ann", PASSWORD) == 429
+    assert enters(browse("203.0.113.0")) == 429
     frozen[0] += 60
-    assert tries(browse("203.0.113.0"), "ann", PASSWORD) == 303
+    assert enters(browse("203.0.113.0")) == 303
 
 
 def test_a_stranger_at_one_address_does_not_lock_a_person_out(browse, frozen):
@@ -196,18 +203,18 @@ def test_a_stranger_at_one_address_does_not_lock_a_person_out(browse, frozen):
         frozen[0] += 60
         for _ in range(5):
             tries(browse("203.0.113.66"), "ann")
-    assert tries(browse("203.0.113.9"), "ann", PASSWORD) == 303
+    assert enters(browse("203.0.113.9")) == 303
 
 
 def test_strangers_at_many_addresses_get_few_guesses_and_do_not_lock_a_known_browser_out(
     browse, frozen, page_store
 ):
     known = browse("203.0.113.9")
-    assert tries(known, "ann", PASSWORD) == 303
+    assert enters(known) == 303
     answers = [tries(browse(f"198.51.{part}.7"), "ann") for part in range(100)]
     assert answers.count(403) == 20
-    assert tries(browse("203.0.113.9"), "ann", PASSWORD) == 429
-    assert tries(known, "ann", PASSWORD) == 303
+    assert enters(browse("203.0.113.9")) == 429
+    assert enters(known) == 303
     # A copy of the cookie of a known browser has few guesses, too, and none for other people.
     thief = browse("198.51.100.8")
     thief.cookies.update(known.cookies)
@@ -227,7 +234,7 @@ def test_addresses_of_ipv4_that_are_written_as_ipv6_are_several_addresses(browse
     stranger = [tries(browse("::ffff:203.0.113.66"), f"name {part}") for part in range(30)]
     assert stranger.count(403) == 10
     assert tries(browse("203.0.113.66"), "name") == 429
-    assert tries(browse("::ffff:203.0.113.9"), "ann", PASSWORD) == 303
+    assert enters(browse("::ffff:203.0.113.9")) == 303
 
 
 def test_an_address_that_nobody_but_a_trusted_proxy_tells_does_not_count(
@@ -274,10 +281,10 @@ def test_a_removed_person_and_one_with_a_link_alone_do_not_sign_in(browse, page_
     invite(page_store, "bob", None, ROOT)
     browser = browse()
     assert tries(browser, "bob", "") == 403
-    assert tries(browser, "ann", PASSWORD) == 303
+    assert enters(browser) == 303
     remove_person(page_store, "ann", ROOT)
-    assert tries(browser, "ann", PASSWORD) == 403
-    assert read(page_store, person_of_session, token_hash(cookie_of(browser))) is None
+    assert enters(browser) == 403
+    assert person_with(page_store, cookie_of(browser)) is None
 
 
 def test_sign_in_is_on_as_soon_as_somebody_is_invited_and_stays_on(page_store, way, frozen):
@@ -292,9 +299,9 @@ def test_sign_in_is_on_as_soon_as_somebody_is_invited_and_stays_on(page_store, w
 
 def test_only_so_many_passwords_are_checked_at_a_time(browse, way):
     way._waiting = passwords.MOST_WAITING
-    assert tries(browse(), "ann", PASSWORD) == 429
+    assert enters(browse()) == 429
     way._waiting = 0
-    assert tries(browse(), "ann", PASSWORD) == 303
+    assert enters(browse()) == 303
 
 
 def test_a_cookie_of_another_port_is_not_of_this_server(browse, way):

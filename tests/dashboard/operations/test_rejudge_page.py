@@ -2,27 +2,34 @@
 
 from sqlalchemy import update
 
-from app_pages import click, enter, markup, shown, table, text_with, texts
+from app_pages import click, enter, in_address, keys, markup, shown, table, text_with, texts
 from graded_log import GradedLog
 from job_steps import ask, ended, rag, working
-from judgeboard.domain import Status, Verdict
 from judgeboard.llm.recording_endpoint import completion, failure, verdict
 from judgeboard.runs.jobs import job_progress, recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version, list_versions
-from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import RUN
 from judging_log import store_answers
-from stored_rows import read
+from stored_rows import read, write_to
 
 CHAT, OFFLINE = (
     "New judge: rag (groundedness and quality)",
     "New judge: lexical (word overlap, offline)",
 )
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
+
+
+def newest_version(store):
+    return max(read(store, list_versions), key=lambda each: each.id)
+
+
+def worked(store):
+    """Let a worker finish the newest job; return it."""
+    with working(store):
+        return ended(store, recent_jobs(store)[0].id)
 
 
 def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page):
@@ -43,7 +50,7 @@ def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store):
     (job,) = recent_jobs(sqlite_store)
     assert (job.actor, job.where, job.mode) == ("Mara", RowFilter(query_types=("complex",)), "all")
     assert job.judge == {"kind": "lexical"}
-    assert page.query_params["job"] in (job.id, [job.id])
+    assert in_address(page, "job") == job.id
     assert "none is running" in markup(page)
     assert "judgeboard worker" in markup(page)
 
@@ -68,17 +75,15 @@ def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store, endpoint):
     assert "9 calls" in texts(page, "jb-say")[0]
     assert "$" not in texts(page, "jb-say")[0]
     click(page, "rejudge_start")
-    with working(sqlite_store):
-        job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
+    job = worked(sqlite_store)
     assert job.judge == rag(endpoint, claims=False)
     page.run()
     assert "Done in" in markup(page)
     assert "<b>9</b> ok" in markup(page)
     # The same judge had judged before by another version: what changed side stands first.
     page = open_page("verdicts", run=job.run_id)
-    flips = table(page, "Flip")
-    assert flips["Flip"].tolist() == ["now good"] * 9
-    assert flips["New"].tolist() == [1.0] * 9
+    flips = table(page, "Flip")[["Flip", "New"]]
+    assert flips.to_numpy().tolist() == [["now good", 1.0]] * 9
     assert markup(page).index("Old · rag v1") < markup(page).index("New · rag v2")
 
 
@@ -111,7 +116,7 @@ def test_a_job_can_be_cancelled(page_rows, open_page, sqlite_store):
     page = open_page("rejudge", job=job_id)
     click(page, "job_cancel")
     assert job_progress(sqlite_store, job_id).state == "cancelled"
-    assert "job_cancel" not in [button.key for button in page.button]
+    assert "job_cancel" not in keys(page)
     assert text_with(page, "Cancelled", "0 of", cls="jb-note")
 
 
@@ -122,12 +127,9 @@ def test_a_job_that_is_none_is_said(page_rows, open_page):
 def test_what_judges_and_endpoints_say_stays_text(page_rows, open_page, sqlite_store, endpoint):
     endpoint.reply = verdict(reasoning=EVIL, groundedness=0.1)
     asked = rag(endpoint)
-    with sqlite_store.writing() as connection:
-        version = ensure_version(connection, make_judge(**asked).version)
-        before = Verdict(Status.OK, groundedness=0.9, reasoning=EVIL)
-        store_judgments(
-            connection, version, None, [NewJudgment(page_rows.responses["good"], 0, 0, before)]
-        )
+    version = write_to(sqlite_store, ensure_version, make_judge(**asked).version)
+    before = {"groundedness": 0.9, "reasoning": EVIL}
+    GradedLog(sqlite_store).say(version, {page_rows.responses["good"]: before})
     done = ask(sqlite_store, asked, where=RowFilter(ids=("good",)))
     with working(sqlite_store):
         ended(sqlite_store, done)
@@ -147,12 +149,11 @@ def test_a_stored_judge_is_asked_with_its_own_options(page_rows, open_page, sqli
     judge = {**rag(endpoint), "kind": "rating", "rating_word": "Gesamtnote"}
     endpoint.reply = completion("Kurz und richtig.\nGesamtnote: 3")
     judge_pending(sqlite_store, make_judge(**judge), where=RowFilter(text="plain-0"))
-    version = next(each for each in read(sqlite_store, list_versions) if each.kind == "rating")
+    version = newest_version(sqlite_store)
     page = open_page("rejudge", text="plain-0")
     enter(page, "ask_version", f"{version.title} · {version.model}")
     click(page, "rejudge_start")
-    with working(sqlite_store):
-        job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
+    job = worked(sqlite_store)
     assert (job.judge["kind"], job.judge["rating_word"], job.ok) == ("rating", "Gesamtnote", 9)
     assert job.version_id == version.id
 
@@ -164,9 +165,7 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     judge = make_judge(**rag(endpoint))
     host = endpoint.url.split("/")[2]
     judge_pending(sqlite_store, judge, where=RowFilter(text="number-0"))
-    version = next(
-        each for each in read(sqlite_store, list_versions) if each.model == "gpt-4o-mini"
-    )
+    version = newest_version(sqlite_store)
     page = open_page("rejudge", text="number-")
     words = f"{version.title} · {version.model}"
     enter(page, "ask_version", words)
@@ -185,7 +184,7 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     (agree,) = page.checkbox
     assert "4 answers" in agree.label
     assert "api.example.com" in agree.label
-    page = agree.check().run()
+    agree.check().run()
     click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
     assert job.judge["base_url"] == "https://api.example.com/v1"
@@ -196,11 +195,9 @@ def test_where_only_the_host_is_known_the_address_is_asked_for(
 ):
     store_answers(sqlite_store, 2)
     judge_pending(sqlite_store, make_judge(**rag(endpoint)), where=RowFilter(text="number-0"))
-    with sqlite_store.writing() as connection:
-        connection.execute(
-            update(RUN).values(provider=None, base_url=None)
-        )  # as an earlier release stored it
-        version = next(each for each in list_versions(connection) if each.model == "gpt-4o-mini")
+    with sqlite_store.writing() as connection:  # as an earlier release stored it
+        connection.execute(update(RUN).values(provider=None, base_url=None))
+    version = newest_version(sqlite_store)
     page = open_page("rejudge", text="number-")
     words = f"{version.title} · {version.model}"
     enter(page, "ask_version", words)

@@ -3,16 +3,15 @@
 import math
 
 import pytest
-from sqlalchemy import select
 
-from app_pages import click, enter, markup, table, text_with, texts
+from app_pages import FIELDS, click, enter, markup, table, text_with, texts
 from judgeboard.domain import JudgeVersion, Role
 from judgeboard.people.roster import add_person, list_people, remove_person
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.settings import SETTING_KEYS, setting_origins, thresholds
 from judgeboard.store.tables import FLAG
-from stored_rows import read
+from stored_rows import read, values_of, write_to
 
 
 def in_force(store, key):
@@ -20,7 +19,10 @@ def in_force(store, key):
     return line.value, line.origin, line.stored and line.stored.by
 
 
-def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_store):
+pytestmark = pytest.mark.usefixtures("page_rows")
+
+
+def test_a_threshold_is_stored_with_who_set_it(open_page, sqlite_store):
     page = open_page("settings")
     assert page.button(key="settings_save").disabled
     # All digits of a chosen threshold.
@@ -42,7 +44,7 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_stor
     ],
 )
 def test_a_threshold_out_of_its_range_is_said_and_not_stored(
-    page_rows, open_page, sqlite_store, key, value, why
+    open_page, sqlite_store, key, value, why
 ):
     page = open_page("settings")
     enter(page, "setting_random_share", 0.5)
@@ -55,7 +57,7 @@ def test_a_threshold_out_of_its_range_is_said_and_not_stored(
     assert page.button(key="settings_save").label == "Save 2 changes"
 
 
-def test_checks_of_answers_are_defined_on_the_page_and_applied(page_rows, open_page, sqlite_store):
+def test_checks_of_answers_are_defined_on_the_page_and_applied(open_page, sqlite_store):
     page = open_page("settings")
     enter(page, "setting_checks", "checks:\n- {name: long, length: {min_wods: 900}}")
     click(page, "settings_save")
@@ -66,12 +68,10 @@ def test_checks_of_answers_are_defined_on_the_page_and_applied(page_rows, open_p
     assert in_force(sqlite_store, "checks")[1:] == ("stored", "Mara")
     click(page, "settings_apply")
     assert "flags raised" in markup(page)
-    with sqlite_store.reading() as connection:
-        rules = set(connection.execute(select(FLAG.c.rule).where(FLAG.c.state == "open")).scalars())
-    assert "failed_check" in rules
+    assert "failed_check" in values_of(sqlite_store, FLAG.c.rule, FLAG.c.state == "open")
 
 
-def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page):
+def test_applying_the_rules_brings_the_flags_up_to_date(open_page):
     page = open_page("settings")
     enter(page, "setting_low_groundedness", 0.2)
     click(page, "settings_save")
@@ -86,22 +86,21 @@ def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page):
     assert "judgeboard flags apply" not in markup(page)
 
 
-def test_defaults_come_back(page_rows, open_page, sqlite_store):
+def test_defaults_come_back(open_page, sqlite_store):
     page = open_page("settings")
     enter(page, "setting_random_share", 0.5)
     enter(page, "setting_always_review", ["odd"])
     page.checkbox(key="setting_excuse_refusals").uncheck().run()
     click(page, "settings_save")
-    with sqlite_store.reading() as connection:
-        assert thresholds(connection).always_review == ("odd",)
-        assert not thresholds(connection).excuse_refusals
+    stored = read(sqlite_store, thresholds)
+    assert (stored.always_review, stored.excuse_refusals) == (("odd",), False)
     click(page, "settings_defaults")
     assert in_force(sqlite_store, "random_share") == (0.02, "default", None)
     assert page.number_input(key="setting_random_share").value == 0.02
 
 
 def test_a_value_of_the_environment_or_of_the_project_file_wins_and_says_so(
-    page_rows, open_page, sqlite_store, tmp_path, monkeypatch
+    open_page, sqlite_store, tmp_path, monkeypatch
 ):
     file = tmp_path / "judgeboard.toml"
     file.write_text("# ours\nlow_quality = 3\nexcuse_refusals = false\n")
@@ -117,30 +116,22 @@ def test_a_value_of_the_environment_or_of_the_project_file_wins_and_says_so(
     assert "Set by judgeboard.toml, line 2" in markup(page)
 
 
-def test_every_threshold_has_a_field(page_rows, open_page, sqlite_store):
+def test_every_threshold_has_a_field(open_page, sqlite_store):
     page = open_page("settings")
-    fields = (
-        page.number_input,
-        page.checkbox,
-        page.multiselect,
-        page.text_input,
-        page.text_area,
-        page.selectbox,
-    )
-    shown = {each.key.removeprefix("setting_") for kind in fields for each in kind if each.key}
+    fields = [each for kind in FIELDS for each in page.get(kind)]
+    shown = {each.key.removeprefix("setting_") for each in fields if each.key}
     assert {*SETTING_KEYS} <= shown
     enter(page, "setting_low_groundedness_by_type", ["odd=0.3"])
     click(page, "settings_save")
     assert in_force(sqlite_store, "low_groundedness_by_type") == (("odd=0.3",), "stored", "Mara")
 
 
-def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store):
+def test_two_judge_versions_are_compared(open_page, sqlite_store):
     evil = "Judge it.\n<script>x</script>\nReply."
-    with sqlite_store.writing() as connection:
-        old = ensure_version(
-            connection, JudgeVersion("rag", "rag", "m", {"max_output": 512}, "Judge.\nReply.")
-        )
-        ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 64}, evil))
+    old, _ = (
+        write_to(sqlite_store, ensure_version, JudgeVersion("rag", "rag", "m", options, prompt))
+        for options, prompt in (({"max_output": 512}, "Judge.\nReply."), ({"max_output": 64}, evil))
+    )
     page = open_page("versions")
     assert "&lt;script&gt;x&lt;/script&gt;" in markup(page)
     enter(page, f"versions_other_{old.id + 1}", old.id)
@@ -175,29 +166,26 @@ def give_role(page, name, role):
 
 
 def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
-    page_rows, open_page, sqlite_store
+    open_page, sqlite_store
 ):
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     page = open_page("people", part="Accounts")
     assert "Sign-in is off" in markup(page)
-    give_role(page, " Bob@example.org", Role.REVIEWER)
-    assert roles(sqlite_store) == {ANN: "admin", BOB: "reviewer"}
-    give_role(page, BOB, Role.LEAD)
-    assert roles(sqlite_store) == {ANN: "admin", BOB: "lead"}
-    give_role(page, BOB, Role.NONE)
-    assert roles(sqlite_store)[BOB] == "none"
+    for name, role in ((" Bob@example.org", Role.REVIEWER), (BOB, Role.LEAD), (BOB, Role.NONE)):
+        give_role(page, name, role)
+        assert roles(sqlite_store) == {ANN: "admin", BOB: role}
     events = read(sqlite_store, latest_events, EventFilter(actor="Mara"), limit=3)
     assert [event.kind for event in events] == ["remove_person", "change_role", "add_person"]
 
 
-def test_a_person_who_signed_in_with_a_name_is_added_again(page_rows, open_page, sqlite_store):
+def test_a_person_who_signed_in_with_a_name_is_added_again(open_page, sqlite_store):
     add_person(sqlite_store, "bob", Role.REVIEWER, "cli:root", any_name=True)
     remove_person(sqlite_store, "bob", "cli:root")
     give_role(open_page("people", part="Accounts"), "bob", Role.LEAD)
     assert roles(sqlite_store) == {"bob": "lead"}
 
 
-def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store):
+def test_what_cannot_be_is_said(open_page, sqlite_store):
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     page = open_page("people", part="Accounts")
     give_role(page, ANN, Role.NONE)
@@ -207,7 +195,7 @@ def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store):
     assert roles(sqlite_store) == {ANN: "admin"}
 
 
-def test_events_are_listed_newest_first_with_details_in_words(page_rows, open_page, sqlite_store):
+def test_events_are_listed_newest_first_with_details_in_words(open_page, sqlite_store):
     with sqlite_store.writing() as connection:
         for number in (1, 2):
             details = {"people": ["Jon", "Mara"], "settings": {}, "item": number}
@@ -217,7 +205,7 @@ def test_events_are_listed_newest_first_with_details_in_words(page_rows, open_pa
     assert set(listed["What"][:2]) == {"set setting"}
 
 
-def test_a_version_is_retired_and_taken_back(page_rows, open_page):
+def test_a_version_is_retired_and_taken_back(open_page):
     page = open_page("versions")
     click(page, "version_retire")
     assert "retired by Mara" in markup(page)

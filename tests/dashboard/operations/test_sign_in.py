@@ -9,7 +9,7 @@ import streamlit as st
 from sqlalchemy import select
 from streamlit.testing.v1 import AppTest
 
-from app_pages import click, enter, markup, shown
+from app_pages import button_labels, click, enter, keys, markup, press, shown, with_label
 from judgeboard.domain import Action, Role
 from judgeboard.errors import BadInput
 from judgeboard.people.permissions import why_not
@@ -94,10 +94,10 @@ def refusal(action, role):
     return why_not(action, Reviewer(origin="oidc", name=ANN, role=role))
 
 
-def told(store):
-    return [
-        (event.kind, event.actor) for event in read(store, latest_events, EventFilter(), limit=20)
-    ]
+def told(store, **only):
+    """The newest events: what, and by whom."""
+    events = read(store, latest_events, EventFilter(**only), limit=20)
+    return [(event.kind, event.actor) for event in events]
 
 
 def test_one_provider_and_several_by_name_are_asked():
@@ -121,14 +121,13 @@ def test_the_path_of_the_redirect_address_is_that_of_the_pages(path):
         ({"server_metadata_url": None}, "server_metadata_url"),
         ({"my_okta": PROVIDER}, "not contain an underscore"),
         ({"redirect_uri": "https://case.example.org/"}, "/oauth2callback"),
-        ({"redirect_uri": "case.example.org/oauth2callback"}, "the address of this server"),
-        (
-            {"redirect_uri": "https://case.example.org//oauth2callback"},
-            "the address of this server",
-        ),
-        (
-            {"redirect_uri": "https://case.example.org/?to=/oauth2callback"},
-            "the address of this server",
+        *(
+            ({"redirect_uri": f"{place}/oauth2callback"}, "the address of this server")
+            for place in (
+                "case.example.org",
+                "https://case.example.org/",
+                "https://case.example.org/?to=",
+            )
         ),
         ({"cookie_secret": "guess me"}, "32 random characters"),
     ],
@@ -183,11 +182,11 @@ def test_an_expired_token_is_asked_for_again_also_in_an_open_tab(
     as_ann(Role.REVIEWER)
     who.update(exp=int(time.time()) + 3600)
     page = open_signed_in("item")
-    assert {"Confirm", "Dismiss"} <= {button.label for button in page.button}
+    assert {"Confirm", "Dismiss"} <= set(button_labels(page))
     who.update(exp=int(time.time()) + seconds)
-    next(button for button in page.button if button.label == "Confirm").click().run()
-    assert [button.label for button in page.button] == ["Sign in"]
-    assert not read(sqlite_store, latest_events, EventFilter(kind="decide"), limit=1)
+    with_label(page.button, "Confirm").click().run()
+    assert button_labels(page) == ["Sign in"]
+    assert not told(sqlite_store, kind="decide")
 
 
 def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
@@ -199,7 +198,7 @@ def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
     who.update(exp=1)
     click(page, "people_save")
     assert not page.exception
-    assert [button.label for button in page.button] == ["Sign in"]
+    assert button_labels(page) == ["Sign in"]
     assert read(sqlite_store, find_reviewer, "oidc", "bob@example.org") is None
 
 
@@ -211,10 +210,10 @@ def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
     who.update(exp=time.time() + 3600, nonce="first")
     tab, other_tab = open_signed_in("open_flags"), open_signed_in("item")
     click(tab, "person")
-    next(button for button in other_tab.button if button.label == "Confirm").click().run()
+    with_label(other_tab.button, "Confirm").click().run()
     assert "signed out" in markup(other_tab)
-    assert [button.label for button in other_tab.button] == ["Sign in"]
-    assert not read(sqlite_store, latest_events, EventFilter(kind="decide"), limit=1)
+    assert button_labels(other_tab) == ["Sign in"]
+    assert not told(sqlite_store, kind="decide")
     who.update(nonce="second")
     assert "signed out" not in markup(other_tab.run())
 
@@ -256,9 +255,8 @@ def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch):
     monkeypatch.setattr(seam.time, "time", lambda: clock[0])
     ended = SignIns(most=2)
     people = [{"sub": "ann", "nonce": str(number), "exp": 1100 + number} for number in range(4)]
-    ended.add(people[0])
-    ended.add(people[1])
-    ended.add(people[2])
+    for person in people[:3]:
+        ended.add(person)
     assert [person in ended for person in people] == [False, True, True, False]
     clock[0] = 1101.5
     ended.add(people[3])
@@ -267,7 +265,7 @@ def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch):
 
 def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in):
     page = open_signed_in("open_flags", okta=PROVIDER)
-    first, second = (button.label for button in page.button)
+    first, second = button_labels(page)
     assert first == "Sign in"
     assert second.endswith(" okta")
     assert not page.dataframe
@@ -287,7 +285,7 @@ def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
     who.update(email="eve@example.org", email_verified=True)
     page = open_signed_in("open_flags")
     assert "eve@example.org" in markup(page)
-    assert [button.key for button in page.button] == ["sign_out"]
+    assert keys(page) == ["sign_out"]
     assert not page.dataframe
     page.run()
     # Strangers must not fill the database.
@@ -304,7 +302,7 @@ def test_an_address_that_nobody_verified_is_nobodys(page_rows, open_signed_in, w
     who.update(email=ANN, email_verified=False)
     page = open_signed_in("open_flags")
     assert "not verified" in markup(page)
-    assert [button.key for button in page.button] == ["sign_out"]
+    assert keys(page) == ["sign_out"]
     assert not page.dataframe
     assert told(sqlite_store)[:2] == [("refused", "not verified"), ("add_person", "cli:root")]
 
@@ -331,7 +329,7 @@ def test_an_auditor_sees_a_page_of_leads_and_no_button_of_it_changes_anything(
     press_each(page, lambda: open_signed_in(name), {"person", "sign_out"})
     assert all_rows(sqlite_store) == before
     # No button is shown that is refused.
-    assert not [event for event in told(sqlite_store) if event[0] == "refused"]
+    assert not told(sqlite_store, kind="refused")
 
 
 def press_each(page, opened, without):
@@ -399,7 +397,7 @@ def test_no_page_shows_an_auditor_a_button_that_is_refused(
     assert not [field for field in page.text_input if "omment" in field.label]
     press_each(page, opened, ("person", "theme_changed"))
     assert all_rows(store) == before
-    assert not read(store, latest_events, EventFilter(kind="refused"), limit=1)
+    assert not told(store, kind="refused")
     session.store().close()
 
 
@@ -418,7 +416,7 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(as_ann, open_signed_in,
     as_ann(Role.REVIEWER)
     page = open_signed_in("open_flags")
     assert page.button(key="person").label == as_label(ANN)
-    assert not [button for button in page.button if button.key == "open_flags_rejudge"]
+    assert "open_flags_rejudge" not in keys(page)
     remove_person(sqlite_store, ANN, "cli:root")
     assert [button.key for button in page.run().button] == ["sign_out"]
     assert not page.dataframe
@@ -429,10 +427,9 @@ def test_a_press_of_somebody_who_was_removed_meanwhile_changes_nothing(
 ):
     as_ann(Role.LEAD)
     page = open_signed_in("settings")
-    [apply] = [button for button in page.button if button.label.startswith("Apply the rules")]
     remove_person(sqlite_store, ANN, "cli:root")
-    apply.click().run()
-    assert [button.key for button in page.button] == ["sign_out"]
+    click(page, "settings_apply")
+    assert keys(page) == ["sign_out"]
     assert ("apply_rules", ANN) not in told(sqlite_store)
 
 
@@ -460,16 +457,13 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
     page_rows, as_ann, open_signed_in, sqlite_store
 ):
     as_ann(Role.REVIEWER)
-    page = open_signed_in("open_flags")
-    page.query_params["response"] = str(page_rows.responses["claims"])
-    page.switch_page("views/rejudge.py")
-    page.run()
+    page = open_signed_in("rejudge", {"response": str(page_rows.responses["claims"])})
     assert not [each for each in page.selectbox if each.label == "Judge version"]
     assert "rejudge_start" not in enabled_keys(page)
     judge = {"kind": "rag", "name": "ours", "model": "m", "base_url": "http://localhost:9/v1"}
     add_rule(sqlite_store, "live", judge=judge, actor="Mara")
     page.run()
-    [judges] = [each for each in page.selectbox if each.label == "Judge version"]
+    judges = with_label(page.selectbox, "Judge version")
     assert [words.split(" · ") for words in judges.options] == [["ours v1", "m"]]
     assert not page.text_input
     click(page, "rejudge_start")
@@ -486,13 +480,16 @@ def test_only_an_admin_sees_the_address_of_the_database(
     path = str(sqlite_store.engine.url.database)
     monkeypatch.setattr(texts, "DEFAULT_DATABASE", str(tmp_path / "other.db"))  # commands need --db
     page = open_signed_in("judges")
-    commands = "".join(code.value for code in page.code) + markup(page)
-    assert "judgeboard " in commands
-    assert (path in commands) is (role is Role.ADMIN)
+
+    def commands():
+        return "".join(code.value for code in page.code) + markup(page)
+
+    assert "judgeboard " in commands()
+    assert (path in commands()) is (role is Role.ADMIN)
     Path(path).replace(f"{path}.away")
     session.store().close()
     page.run()
-    assert path not in "".join(code.value for code in page.code) + markup(page)
+    assert path not in commands()
 
 
 def test_a_viewer_sees_an_item_and_no_button_that_decides(
@@ -501,22 +498,18 @@ def test_a_viewer_sees_an_item_and_no_button_that_decides(
     as_ann(Role.VIEWER)
     page = open_signed_in("item")
     assert refusal(Action.REVIEW, Role.VIEWER) in markup(page)
-    labels = {button.label for button in page.button}
-    assert not labels & {"Confirm", "Dismiss", "Unsure", "Yes", "No", "Rejudge this answer"}
+    decisions = {"Confirm", "Dismiss", "Unsure"}
+    assert not (decisions | {"Yes", "No", "Rejudge this answer"}) & set(button_labels(page))
     add_person(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
     who.update(email="bob@example.org")
-    assert {"Confirm", "Dismiss", "Unsure"} <= {
-        button.label for button in open_signed_in("item").button
-    }
+    assert decisions <= set(button_labels(open_signed_in("item")))
 
 
 def test_a_viewers_page_stores_no_draft(as_ann, open_signed_in, sqlite_store):
     as_ann(Role.REVIEWER)
     page = open_signed_in("item")
     change_role(sqlite_store, ANN, Role.VIEWER, "cli:root")
-    next(
-        button for button in page.button if (button.key or "").startswith("quality3")
-    ).click().run()
+    press(page, "quality3_")
     assert refusal(Action.REVIEW, Role.VIEWER) in markup(page)
     draft_writer().flush()
     assert rows_of(sqlite_store, DRAFT) == []
@@ -526,15 +519,13 @@ def test_people_from_before_sign_in_are_offered_nowhere_and_an_admin_removes_the
     as_ann, open_signed_in, sqlite_store
 ):
     as_ann(Role.ADMIN)
-    queue = open_signed_in("queues")
-    queue.query_params.update(new="1")
-    options = {option for field in queue.run().multiselect for option in field.options}
+    queue = open_signed_in("queues", {"new": "1"})
+    options = {option for field in queue.multiselect for option in field.options}
     assert ANN in options
     assert "Mara" not in options
     page = open_signed_in("people", {"part": "Accounts"})
     enter(page, "people_names", ["Mara (name on a page)"])
-    enter(page, "people_role", Role.NONE)
-    click(page, "people_save")
-    enter(page, "people_role", Role.REVIEWER)
-    click(page, "people_save")
+    for role in (Role.NONE, Role.REVIEWER):
+        enter(page, "people_role", role)
+        click(page, "people_save")
     assert told(sqlite_store)[:2] == [("add_person", ANN), ("remove_person", ANN)]

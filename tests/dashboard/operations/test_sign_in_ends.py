@@ -17,6 +17,7 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard.passwords import COOKIE, FORM
 from judgeboard_dashboard.sign_in import own_cookie
+from judging_log import address
 from page_session import page_session
 from served import serving
 from stored_rows import read
@@ -46,15 +47,15 @@ def account(store):
 @pytest.fixture(scope="module")
 def url(database):
     account(database)
-    with serving(str(database.engine.url.database)) as address:
-        yield address
+    with serving(address(database)) as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
 def second_url(database, url):
     """Another server with the same database."""
-    with serving(str(database.engine.url.database)) as address:
-        yield address
+    with serving(address(database)) as served:
+        yield served
 
 
 def shown(address, token="", headers=()):
@@ -88,9 +89,7 @@ def test_an_open_tab_and_a_stolen_cookie_end_with_the_session_on_all_servers(
 ):
     ann = account(database)
     token = begin_session(database, ann)
-    assert token is not None
-    assert signed_in(shown(url, token))
-    assert signed_in(shown(second_url, token))
+    assert all(signed_in(shown(each, token)) for each in (url, second_url))
     with page_session(second_url, {own_cookie(COOKIE, second_url): token}) as open_tab:
         open_tab.open(PEOPLE)
         end(database, ann, token)
@@ -116,9 +115,8 @@ def test_no_cookie_and_no_header_of_a_stranger_opens_a_page(database, url):
 def test_a_session_survives_a_restart(database):
     """It began before the server did."""
     token = begin_session(database, account(database))
-    assert token is not None
-    with serving(str(database.engine.url.database)) as address:
-        assert signed_in(shown(address, token))
+    with serving(address(database)) as served:
+        assert signed_in(shown(served, token))
 
 
 def test_a_form_that_never_ends_is_dropped(url):
@@ -159,13 +157,13 @@ def test_keys_are_needed_as_soon_as_people_sign_in(url):
 def behind_proxy(database, tmp_path_factory):
     """A server that trusts this machine as a proxy."""
     server = serving(
-        str(database.engine.url.database),
+        address(database),
         HOME=str(tmp_path_factory.mktemp("home")),
         JUDGEBOARD_TRUSTED_HEADER=HEADER,
         JUDGEBOARD_TRUSTED_PROXIES="10.0.0.0/8,127.0.0.1",
     )
-    with server as address:
-        yield address
+    with server as served:
+        yield served
 
 
 def test_a_trusted_proxy_tells_who_signed_in_and_the_roster_decides(database, behind_proxy):
@@ -193,13 +191,13 @@ def test_the_api_is_not_opened_by_the_header_of_a_proxy(behind_proxy):
 
 def test_a_header_from_another_address_is_ignored_whatever_address_it_claims(database, tmp_path):
     server = serving(
-        str(database.engine.url.database),
+        address(database),
         HOME=str(tmp_path),
         JUDGEBOARD_TRUSTED_HEADER=HEADER,
         JUDGEBOARD_TRUSTED_PROXIES="10.0.0.5",
         FORWARDED_ALLOW_IPS="*",
     )
-    with server as address:
+    with server as served:
         forwarded = [
             [],
             [("X-Forwarded-For", "10.0.0.5")],
@@ -208,4 +206,4 @@ def test_a_header_from_another_address_is_ignored_whatever_address_it_claims(dat
             [("X-Real-IP", "10.0.0.5")],
         ]
         for headers in forwarded:
-            assert not signed_in(shown(address, headers=[(HEADER, "bob"), *headers]))
+            assert not signed_in(shown(served, headers=[(HEADER, "bob"), *headers]))
