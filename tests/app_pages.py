@@ -29,6 +29,12 @@ def markup(app):
     return " ".join(bodies(app))
 
 
+def body_with(app, part):
+    """Return the markup of the one element of our own that has this part."""
+    [body] = [each for each in bodies(app) if part in each]
+    return body
+
+
 def texts(app, cls=""):
     """Return the texts of our own elements of one class, without tags; without a class, those of all elements."""
     shown_texts = [plain(body) for body in bodies(app) if f'class="{cls}' in body or not cls]

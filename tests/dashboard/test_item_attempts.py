@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app_pages import bodies, plain, press, shown, texts
+from app_pages import body_with, plain, press, shown, texts
 from judgeboard.methods.refining.attempts import attempt_sequences, select_attempt
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.forgetting import forget_response
@@ -23,7 +23,7 @@ def test_both_answers_and_both_judgments_are_shown_and_which_was_kept(ids, open_
     assert "Self-reflection · 1" in page_text
     assert "by rag v" in page_text
     assert "Attempt 1kept" in page_text
-    [texts] = [body for body in bodies(page) if 'class="jb-attempt-text' in body]
+    texts = body_with(page, 'class="jb-attempt-text')
     old, new = texts.split("Attempt 1")
     assert "0.20, quality 2" in old
     assert "0.90, quality 4" in new
@@ -61,7 +61,7 @@ def test_that_no_attempt_passed_and_that_the_text_stayed_is_said(ids, open_page,
 
 
 def last_part(page):
-    [body] = [body for body in bodies(page) if 'class="jb-attempt-text' in body]
+    body = body_with(page, 'class="jb-attempt-text')
     return plain(body)
 
 

@@ -5,7 +5,17 @@ import re
 import pytest
 from sqlalchemy import insert, update
 
-from app_pages import bodies, enter, field_of, in_address, keys, markup, plain, press, shown
+from app_pages import (
+    body_with,
+    enter,
+    field_of,
+    in_address,
+    keys,
+    markup,
+    plain,
+    press,
+    shown,
+)
 from graded_log import GradedLog
 from judgeboard.domain import (
     Claim,
@@ -43,8 +53,7 @@ def reviews_on(store, response_id):
 
 def head(app):
     """What the head line shows; its heading is for screen readers alone."""
-    [line] = [body for body in bodies(app) if 'class="jb-head"' in body]
-    return plain(re.sub("<h1.*?</h1>", "", line))
+    return plain(re.sub("<h1.*?</h1>", "", body_with(app, 'class="jb-head"')))
 
 
 @pytest.mark.parametrize(
@@ -236,16 +245,16 @@ def test_a_corrected_answer_is_compared_with_the_answer_and_becomes_a_case(
     page_rows, open_flag, sqlite_store
 ):
     page = press(open_flag("claims"), "correct_")
-    answer = page.text_area[0].value
-    page.text_area[0].set_value(f"{answer} It is younger.").run()
+    [field] = page.text_area
+    corrected = f"{field.value} It is younger."
+    field.set_value(corrected).run()
     assert "It is younger.</ins>" in markup(page)
     page.number_input[0].set_value(0.35)
     field_of(page, "note_").set_value("second sentence")
     press(press(page, "suite_"), "confirm_")
     [review] = reviews_on(sqlite_store, page_rows.responses["claims"])
     assert (review.grade.groundedness, review.grade.note) == (0.35, "second sentence")
-    (correction,) = read(sqlite_store, corrections).values()
-    assert correction == (f"{answer} It is younger.", True)
+    assert [*read(sqlite_store, corrections).values()] == [(corrected, True)]
 
 
 def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(
@@ -313,7 +322,7 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
         audit = NewJudgmentReview(response, judged.id, 0, False, StepRecord(Status.OK))
         store_judgment_reviews(connection, supreme.id, None, [audit])
     page = open_page("item", response=response)
-    [pane] = [body for body in bodies(page) if "jb-signals" in body]
+    pane = body_with(page, "jb-signals")
     lines = re.findall(r'<details class="jb-other"( open="")?><summary><span[^>]*>([^<]+)', pane)
     assert lines == [(' open=""', "second v1"), ("", "third v1"), ("", "broken v1")]
     words = plain(pane)
@@ -322,11 +331,11 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
         "Fine.",
         "Two thirds stand.",
         "no usable verdict: HTTP 500",
+        "0 of 1",
     ):
         assert reason in words
     assert re.search(r"supreme v1 [^.]*wrong", words)
-    assert "0 of 1" in words
-    [answer] = [body for body in bodies(page) if "jb-answer" in body]
+    answer = body_with(page, "jb-answer")
     assert [
         mark[1] for mark in re.findall('<mark class="[^"]*jb-unsupported"([^>]*)>([^<]*)', answer)
     ] == [claim.text]
@@ -336,13 +345,10 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
 
 
 def test_a_refusal_where_nothing_was_retrieved_is_shown_as_one(page_rows, open_page, sqlite_store):
-    write_to(
-        sqlite_store,
-        store_responses,
-        [Response("log", "refusal", "q?", "I could not find that.", ())],
-    )
+    log = GradedLog(sqlite_store)
+    [refusal] = log.answers(answer="I could not find that.", passages=())
     label = "Refusal: nothing was retrieved"
-    assert label in shown(open_page("item", response="refusal"))
+    assert label in shown(open_page("item", response=refusal))
     assert label not in shown(open_page("item", response="nothing-found"))
 
 
@@ -361,7 +367,7 @@ def test_judgments_are_side_by_side_each_beside_the_one_that_a_rejudge_replaced(
         log.say(log.version(name), {page_rows.responses["claims"]: again})
     page = open_answer("claims")
     assert "jb-judgments" not in markup(page)
-    [table] = [body for body in bodies(press(page, "judgments_")) if 'class="jb-judgments"' in body]
+    table = body_with(press(page, "judgments_"), 'class="jb-judgments"')
     lines = [line.split("<td>") for line in table.split("<tr>")[2:]]
     rows = {plain(name): [plain(cell) for cell in cells] for name, *cells in lines}
     assert re.findall('scope="col">([^<]+)', table) == ["rag v1, before", "rag v2", "second v2"]
@@ -395,9 +401,9 @@ def test_raw_calls_take_the_place_of_the_texts_and_are_read_only_then(
     assert read
     assert "rag v1: ok" in shown(page)
     assert "versionJudge." in shown(page)
-    assert not [body for body in bodies(page) if "jb-answer" in body]
+    assert "jb-answer" not in markup(page)
     press(page, "calls_")
-    assert [body for body in bodies(page) if "jb-answer" in body]
+    assert "jb-answer" in markup(page)
     assert "calls_" not in str(keys(open_page("item", response="not-judged")))
 
 
@@ -418,37 +424,30 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
             "content": [{"text": "Which <rock>?"}, {"type": "tool_use", **call, "name": "ask"}],
         },
     )
-    with sqlite_store.writing() as connection:
-        answer = Response(
-            "log",
-            "told",
-            "Which is older?",
-            "**Granite** is.",
-            ("| rock | age |\n|---|---|\n| granite | 300 |", "Basalt."),
-            messages=turns,
-            reference="Granite is older.",
-            generator_model="writer-2",
-            metadata={
-                "tags": ["rock", "age"],
-                "tenant": {"name": "acme"},
-                "context_details": details,
-            },
-            feedback=(
-                Feedback(FeedbackKind.THUMBS, 0, comment=comment),
-                Feedback(FeedbackKind.THUMBS, 1),
-            ),
-        )
-        store_responses(connection, [answer])
-    page = open_page("item", response="told")
+    metadata = {"tags": ["rock", "age"], "tenant": {"name": "acme"}, "context_details": details}
+    down = Feedback(FeedbackKind.THUMBS, 0, comment=comment)
+    [told] = GradedLog(sqlite_store).answers(
+        answer="**Granite** is.",
+        passages=("| rock | age |\n|---|---|\n| granite | 300 |", "Basalt."),
+        messages=turns,
+        reference="Granite is older.",
+        generator_model="writer-2",
+        metadata=metadata,
+        feedback=(down, Feedback(FeedbackKind.THUMBS, 1)),
+    )
+    page = open_page("item", response=told)
     words = shown(page)
-    assert "3 messages, reference" in words
-    assert "3 fields" in words
     for part in (
+        "3 messages, reference",
+        "3 fields",
         "Granite is older.",
         "UserHi",
         "AssistantWhich <rock>?",
         "modelwriter-2",
         "tagsrock, age",
+        "tenant.nameacme",
+        f"thumbs up{comment}",
+        "rank 1score 0.831234http://crag.example/a?b=<c>",
     ):
         assert part in words
     of_call = call["arguments"]
@@ -457,17 +456,14 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
         < words.index(f"search({of_call})")
         < words.index(f"ask({of_call})")
     )
-    assert f"thumbs up{comment}" in words
-    assert "tenant.nameacme" in words
-    assert "rank 1score 0.831234http://crag.example/a?b=<c>" in words
-    [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
+    pane = body_with(page, 'class="jb-passage"')
     assert '<a href="http' not in pane
     # As stored, until the reviewer asks for Markdown.
     assert "**Granite** is." in shown(page)
     assert "| granite |" in shown(page)
     press(page, "texts_")
-    assert "<td>granite</td>" in "".join(bodies(page))
-    [text] = [body for body in bodies(page) if "jb-answer" in body]
+    assert "<td>granite</td>" in markup(page)
+    text = body_with(page, "jb-answer")
     assert "<strong>Granite</strong> is." in text
     assert re.search('jb-context" open', text)
     press(page, "statement_")
@@ -478,17 +474,14 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     assert "texts_" not in str(keys(open_page("item", response="good")))
 
 
-def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_store):
+def test_a_long_context_opens_around_the_evidence(open_page, page_store):
     filler = "The hall opens at nine. Coffee costs two euros. " * 60
     evidence = "A rope of 60 m is enough at Ferrera."
-    passage = f"{filler}{evidence} {filler}"
-    with sqlite_store.writing() as connection:
-        answer = "At Ferrera a rope of 60 m is enough."
-        store_responses(
-            connection, [Response("log", "long", "How long a rope?", answer, (passage, filler))]
-        )
-    page = open_page("item", response="long")
-    [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]
+    passages = f"{filler}{evidence} {filler}", filler
+    log = GradedLog(page_store)
+    [long] = log.answers(answer="At Ferrera a rope of 60 m is enough.", passages=passages)
+    page = open_page("item", response=long)
+    pane = body_with(page, 'class="jb-passage"')
     folded = re.compile(
         '<details class="jb-fold"><summary data-n="([^"]+)"></summary>(.*?)</details>', re.DOTALL
     )
@@ -499,7 +492,7 @@ def test_a_long_context_opens_around_the_evidence(page_rows, open_page, sqlite_s
     # The text is whole.
     assert plain(re.sub("<summary[^>]*></summary>", "", pane)).count(filler.strip()) == 3
     press(page, "texts_")
-    assert "jb-fold" not in "".join(bodies(page))
+    assert "jb-fold" not in markup(page)
 
 
 def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(
@@ -508,8 +501,7 @@ def test_a_flag_that_is_raised_during_a_review_moves_nothing_above_it(
     why, new = "Why you see this", "New flags since you opened this answer"
 
     def reasons(page):
-        [block] = [plain(body) for body in bodies(page) if why in body]
-        return block
+        return body_with(page, why)
 
     case = queue_case(sqlite_store)
     page = open_flag("claims")

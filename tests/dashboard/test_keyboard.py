@@ -19,6 +19,13 @@ def press(turn=Turn.GIVE):
     return Press(turn, lambda: None)
 
 
+def on_row():
+    """A keyboard on a row that appeared at 10 s."""
+    keyboard = Keyboard()
+    keyboard.appear("r1", 10.0)
+    return keyboard
+
+
 def test_a_held_key_is_one_press_however_long():
     keyboard = Keyboard()
     assert keyboard.press("3", press(), 10.0)
@@ -33,8 +40,7 @@ def test_different_keys_in_quick_succession_all_count():
 
 
 def test_nobody_has_read_a_row_that_just_appeared():
-    keyboard = Keyboard()
-    keyboard.appear("r1", 10.0)
+    keyboard = on_row()
     assert not keyboard.press("Y", press(Turn.DECIDE), 10 + FRESH_ROW / 2)
     assert keyboard.early
     # A grade is no decision.
@@ -45,15 +51,13 @@ def test_nobody_has_read_a_row_that_just_appeared():
 
 
 def test_the_time_on_a_row_counts_from_its_appearance():
-    keyboard = Keyboard()
-    keyboard.appear("r1", 10.0)
+    keyboard = on_row()
     keyboard.press("Y", press(Turn.DECIDE), 17.5)
     assert keyboard.seconds(17.5) == 7.5
 
 
 def test_the_time_on_a_row_leaves_out_who_was_away():
-    keyboard = Keyboard()
-    keyboard.appear("r1", 10.0)
+    keyboard = on_row()
     keyboard.press("3", press(), 20.0)
     keyboard.press("D", press(), 1_220.0)
     assert keyboard.seconds(1_225.0) == 10 + 60 + 5
@@ -86,8 +90,7 @@ def test_the_time_on_a_row_is_never_more_than_passed_nor_more_than_the_limit_a_p
 
 
 def test_after_a_decision_the_next_row_counts_as_fresh_before_it_is_drawn():
-    keyboard = Keyboard()
-    keyboard.appear("r1", 10.0)
+    keyboard = on_row()
     assert keyboard.press("Y", press(Turn.DECIDE), 11.0)
     assert not keyboard.press("N", press(Turn.DECIDE), 11.0 + FRESH_ROW / 2)
 
@@ -135,10 +138,8 @@ def test_a_press_counts_as_done_only_once_its_action_returned():
 def test_what_was_pressed_after_a_decision_or_on_another_row_goes_back_to_the_browser():
     grade, decide = press(), press(Turn.DECIDE)
     keyboard = Keyboard(row="r1", buttons={"3": grade, "y": decide})
-    assert executed(keyboard, [*sent("4", row="r0"), *sent("3", "y", "3", first=2)]) == [
-        grade,
-        decide,
-    ]
+    presses = [*sent("4", row="r0"), *sent("3", "y", "3", first=2)]
+    assert executed(keyboard, presses) == [grade, decide]
     assert (keyboard.done, keyboard.returned) == (4, [1, 4])
     keyboard.appear("r2", 20.0)
     # The buttons of the row before are gone.
@@ -155,7 +156,5 @@ def test_a_click_is_for_the_button_that_was_clicked_whatever_its_key_does_by_now
     by_key, clicked = press(), press()
     keyboard = Keyboard(row="r1", buttons={"4": by_key, "st-key-field_tone_3": clicked})
     [sent_key, sent_click] = sent("4", "4")
-    assert executed(keyboard, [sent_key, {**sent_click, "button": "st-key-field_tone_3"}]) == [
-        by_key,
-        clicked,
-    ]
+    presses = [sent_key, sent_click | {"button": "st-key-field_tone_3"}]
+    assert executed(keyboard, presses) == [by_key, clicked]

@@ -34,19 +34,21 @@ def texts_with_claims(draw):
     ]
 
 
+def marked_answer(text, claims):
+    return marked(text, answer_spans(numbered(claims), text), here="a", there="q")
+
+
 @given(texts_with_claims())
 @settings(max_examples=200)
 def test_the_text_content_is_the_stored_text(given_):
     text, claims = given_
-    markup = marked(text, answer_spans(numbered(claims), text), here="a", there="q")
-    assert plain(markup) == text
+    assert plain(marked_answer(text, claims)) == text
 
 
 @given(texts_with_claims())
 @settings(max_examples=100)
 def test_ids_are_unique_and_each_number_is_shown_once(given_):
-    text, claims = given_
-    markup = marked(text, answer_spans(numbered(claims), text), here="a", there="q")
+    markup = marked_answer(*given_)
     ids = re.findall(r' id="(a\d+)"', markup)
     assert len(ids) == len(set(ids)) == markup.count('class="jb-n"')
 

@@ -27,13 +27,10 @@ def _ending(_request):
 
 @pytest.fixture(params=["", "/judgeboard", "/tools/judge"])
 def prefix(request, monkeypatch):
+    configured = SignIn(True, (None,), "testserver", None, request.param)
     for module in (return_page, server):
-        monkeypatch.setattr(
-            module,
-            "configured_sign_in",
-            lambda: SignIn(True, (None,), "testserver", None, request.param),
-        )
-    return str(request.param)
+        monkeypatch.setattr(module, "configured_sign_in", lambda: configured)
+    return request.param
 
 
 @pytest.fixture
@@ -58,10 +55,15 @@ def client(prefix):
         yield opened
 
 
+def place_of(client, path, **parameters):
+    """Return where the browser is sent."""
+    return client.get(path, params=parameters).headers["location"]
+
+
 def ends_at(client, page):
     """Sign in from a page, and return where the browser is sent afterwards."""
-    assert client.get("auth/login", params={"page": page}).headers["location"] == PROVIDER
-    return client.get("oauth2callback").headers["location"]
+    assert place_of(client, "auth/login", page=page) == PROVIDER
+    return place_of(client, "oauth2callback")
 
 
 @pytest.mark.parametrize(
@@ -74,43 +76,37 @@ def test_sign_in_ends_where_it_began(client, prefix, page):
 @pytest.mark.parametrize(
     "page",
     [
-        *(
-            "//evil.example.org",
-            "/\\evil.example.org",
-            "\\\\evil.example.org",
-            "https://evil.example.org",
-            "evil",
-        ),
-        *(
-            "/../other",
-            "/%2e%2e/other",
-            "/item/../../other",
-            "/item//evil",
-            "/\t/evil.example.org",
-            "/item?a=1\r\nx: y",
-        ),
-        *(
-            "javascript:alert(1)",
-            "/item#there",
-            "/@evil.example.org",
-            "",
-            "/item?" + "a" * 5000,
-            "/item?x=\u0661",
-        ),
+        "//evil.example.org",
+        "/\\evil.example.org",
+        "\\\\evil.example.org",
+        "https://evil.example.org",
+        "evil",
+        "/../other",
+        "/%2e%2e/other",
+        "/item/../../other",
+        "/item//evil",
+        "/\t/evil.example.org",
+        "/item?a=1\r\nx: y",
+        "javascript:alert(1)",
+        "/item#there",
+        "/@evil.example.org",
+        "",
+        "/item?" + "a" * 5000,
+        "/item?x=\u0661",
     ],
 )
 def test_sign_in_never_ends_outside_the_pages(client, prefix, page):
     assert ends_at(client, page) == f"{prefix}/"
     client.cookies.set(return_page.COOKIE, "//evil.example.org", path=prefix or "/")
-    assert client.get("oauth2callback").headers["location"] == f"{prefix}/"
+    assert place_of(client, "oauth2callback") == f"{prefix}/"
 
 
 def test_the_page_counts_once(client, prefix):
     assert ends_at(client, "/item") == f"{prefix}/item"
-    assert client.get("oauth2callback").headers["location"] == f"{prefix}/"
+    assert place_of(client, "oauth2callback") == f"{prefix}/"
     client.get("auth/login", params={"page": "/item"})
-    assert client.get("auth/logout").headers["location"] == f"{prefix}/"
-    assert client.get("oauth2callback").headers["location"] == f"{prefix}/"
+    for path in ("auth/logout", "oauth2callback"):
+        assert place_of(client, path) == f"{prefix}/"
 
 
 def test_cookies_are_for_the_path_of_the_pages_alone(client, prefix):

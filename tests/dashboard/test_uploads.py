@@ -38,11 +38,13 @@ class Server:
             session: sorted(files) for session, files in self.files.file_storage.items() if files
         }
 
-    async def put(self, session, file, size=MB // 2):
+    async def put(self, session, file, size=MB // 2, **body):
+        body = body or {"files": {"file": ("a.csv", b"x" * size)}}
         async with self.client() as client:
-            return await client.put(
-                f"/_stcore/upload_file/{session}/{file}", files={"file": ("a.csv", b"x" * size)}
-            )
+            return await client.put(f"/_stcore/upload_file/{session}/{file}", **body)
+
+    def status_of(self, session, file, *size):
+        return asyncio.run(self.put(session, file, *size)).status_code
 
     def client(self):
         return httpx.AsyncClient(
@@ -72,7 +74,7 @@ def server(monkeypatch):
 
 def test_a_new_file_replaces_the_earlier_one_of_its_session(server):
     for file in ("first", "second", "third"):
-        assert asyncio.run(server.put("mine", file)).status_code == 204
+        assert server.status_of("mine", file) == 204
     asyncio.run(server.put("yours", "other"))
     assert server.held == {"mine": ["third"], "yours": ["other"]}
 
@@ -108,9 +110,9 @@ def test_a_session_and_all_sessions_together_have_a_limit_that_frees_itself(serv
 
 def test_files_of_closed_sessions_give_way(server):
     for session in ("closed", "mine", "yours", "third"):
-        assert asyncio.run(server.put(session, "file", MB * 9 // 10)).status_code == 204
+        assert server.status_of(session, "file", MB * 9 // 10) == 204
     assert server.held == {"mine": ["file"], "yours": ["file"], "third": ["file"]}
-    assert asyncio.run(server.put("fourth", "file", MB * 9 // 10)).status_code == 503
+    assert server.status_of("fourth", "file", MB * 9 // 10) == 503
 
 
 def test_a_body_without_an_end_is_cut_off(server):
@@ -123,13 +125,8 @@ def test_a_body_without_an_end_is_cut_off(server):
             sent += 1
             yield b"x" * MB
 
-    async def put():
-        async with server.client() as client:
-            return await client.put(
-                "/_stcore/upload_file/mine/endless", content=endless(), headers=MULTIPART
-            )
-
-    assert asyncio.run(put()).status_code == 413
+    put = server.put("mine", "endless", content=endless(), headers=MULTIPART)
+    assert asyncio.run(put).status_code == 413
     assert sent < 5
     assert server.held == {}
 
@@ -146,10 +143,10 @@ def test_with_sign_in_only_who_may_import_and_has_opened_the_page_uploads(
     refused = asyncio.run(server.put("of nobody", "file"))
     assert refused.status_code == 403
     assert "sign in" in refused.text
-    assert asyncio.run(server.put("of bob", "file")).status_code == 204
+    assert server.status_of("of bob", "file") == 204
     change_role(sqlite_store, "bob@example.org", Role.REVIEWER, "cli:root")
-    assert asyncio.run(server.put("of bob", "other")).status_code == 403
+    assert server.status_of("of bob", "other") == 403
     change_role(sqlite_store, "bob@example.org", Role.LEAD, "cli:root")
     bob.end()
-    assert asyncio.run(server.put("of bob", "other")).status_code == 403
+    assert server.status_of("of bob", "other") == 403
     assert server.held == {"of bob": ["file"]}

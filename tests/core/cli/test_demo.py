@@ -8,7 +8,6 @@ import shutil
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import func, select
 
 from judgeboard.cli.demo import fill
 from judgeboard.formats.output import to_json
@@ -22,7 +21,7 @@ from judgeboard.reports.stats import stats
 from judgeboard.store.clock import utc_now
 from judgeboard.store.overview import count_flags, overview
 from judgeboard.store.tables import RESPONSE, REVIEW
-from stored_rows import read
+from stored_rows import read, values_of
 
 
 def numbers(store):
@@ -107,12 +106,11 @@ def test_the_suite_of_the_demo_has_enough_cases_to_compare_its_runs(sqlite_store
 
 def test_no_review_of_the_demo_is_of_the_day_on_which_it_was_made(sqlite_store, filled):
     filled(sqlite_store)
-    with sqlite_store.reading() as connection:
-        last_review = connection.execute(select(func.max(REVIEW.c.at))).scalar_one()
-        last_answer = connection.execute(select(func.max(RESPONSE.c.asked_at))).scalar_one()
-        reviewed = overview(connection, None, utc_now().date()).today.decided
-    assert last_review - last_answer < timedelta(days=7)
-    assert not reviewed
+    last_answer = max(
+        values_of(sqlite_store, RESPONSE.c.asked_at, RESPONSE.c.asked_at.is_not(None))
+    )
+    assert max(values_of(sqlite_store, REVIEW.c.at)) - last_answer < timedelta(days=7)
+    assert not read(sqlite_store, overview, None, utc_now().date()).today.decided
 
 
 def test_a_second_demo_changes_nothing(sqlite_store, filled):
@@ -145,8 +143,7 @@ def test_both_engines_give_the_same_numbers_to_the_byte_whatever_breaks_off(
     filled(sqlite_store)
     filled(postgres_store)
     assert numbers(sqlite_store) == numbers(postgres_store)
-    with sqlite_store.reading() as first, postgres_store.reading() as second:
-        assert count_flags(first) == count_flags(second)
+    assert read(sqlite_store, count_flags) == read(postgres_store, count_flags)
 
 
 def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(

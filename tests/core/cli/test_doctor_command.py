@@ -170,6 +170,14 @@ def whole(tmp_path_factory):
     return (folder / "whole.db").read_bytes()
 
 
+@pytest.fixture
+def file(whole, tmp_path):
+    """A copy of it."""
+    file = tmp_path / "judgeboard.db"
+    file.write_bytes(whole)
+    return file
+
+
 PAGE = 4096
 INTERIOR, LEAF, INDEX_INTERIOR, INDEX_LEAF = 5, 13, 2, 10  # first byte of a page
 
@@ -230,8 +238,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_file_is_never_called_ok(whole, damage, tmp_path, capsys):
-    file = tmp_path / "judgeboard.db"
+def test_a_damaged_file_is_never_called_ok(whole, file, damage, capsys):
     file.write_bytes(DAMAGE[damage](whole))
     assert doctor(str(file)) == 1
     printed = capsys.readouterr()
@@ -244,28 +251,23 @@ def test_a_damaged_file_is_never_called_ok(whole, damage, tmp_path, capsys):
         assert "Error" not in error
 
 
-def test_a_log_of_another_database_beside_the_file_is_damage(whole, sqlite_store, tmp_path, capsys):
-    file = tmp_path / "judgeboard-copy.db"
-    file.write_bytes(whole)
-    with sqlite_store.reading():  # an open connection keeps the log
-        store_answers(sqlite_store, 3)
-        shutil.copyfile(f"{address(sqlite_store)}-wal", f"{file}-wal")
+def test_a_log_of_another_database_beside_the_file_is_damage(file, new_store, capsys):
+    other = new_store()
+    with other.reading():  # an open connection keeps the log
+        store_answers(other, 3)
+        shutil.copyfile(f"{address(other)}-wal", f"{file}-wal")
     assert doctor(str(file)) == 1
     assert "is damaged" in capsys.readouterr().out
 
 
-def test_a_whole_file_is_ok(whole, tmp_path, capsys):
-    file = tmp_path / "judgeboard.db"
-    file.write_bytes(whole)
+def test_a_whole_file_is_ok(file, capsys):
     assert doctor(str(file)) == 0
     out = capsys.readouterr().out
     assert "ok   integrity" in out
     assert "604 of 604" in out
 
 
-def test_a_check_that_takes_too_long_ends_and_is_not_ok(whole, tmp_path):
-    file = tmp_path / "judgeboard.db"
-    file.write_bytes(whole)
+def test_a_check_that_takes_too_long_ends_and_is_not_ok(file):
     with closing(open_store(file)) as store:
         stopped = integrity.check_integrity(store.engine, seconds=0)
     assert (stopped.faults, stopped.complete) == ((), False)
@@ -303,9 +305,7 @@ def test_of_postgresql_the_content_is_compared_and_the_files_are_not(postgres_st
     ],
     ids=["number", "prompt", "reference"],
 )
-def test_a_value_that_no_command_misses_is_found(whole, tmp_path, change, capsys):
-    file = tmp_path / "judgeboard.db"
-    file.write_bytes(whole)
+def test_a_value_that_no_command_misses_is_found(file, change, capsys):
     with closing(sqlite3.connect(file)) as connection, connection:
         (table,) = set(re.findall(r"UPDATE (\w+)", change))
         connection.execute(f"DROP TRIGGER guard_{table}_update")

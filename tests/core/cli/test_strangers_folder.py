@@ -37,8 +37,7 @@ class Listener:
     """A server of a stranger, which keeps the first bytes of each connection."""
 
     def __init__(self):
-        self.received = []
-        received = self.received
+        self.received = received = []
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self):
@@ -173,20 +172,20 @@ def test_a_judge_of_a_strangers_database_gets_no_key(folder, sqlite_store, capsy
     store_answers(sqlite_store, 2)
     judge_pending(sqlite_store, make_judge("lexical"))
     commands = (
-        ["judge", "rag", "--rejudge", "all"],
-        ["judge", "rag v1", "--rejudge", "all"],
-        ["judge", "--judge", "rag", "--model", "m", "--rejudge", "all"],
-        ["test", "audit", "lexical", "--by", "rag", "--sample", "1"],
-        ["compare", "rag", "--a", "x", "--b", "y"],
-        ["align", "--judge-version", "rag"],
+        "judge rag --rejudge all",
+        "judge 'rag v1' --rejudge all",
+        "judge --judge rag --model m --rejudge all",
+        "test audit lexical --by rag --sample 1",
+        "compare rag --a x --b y",
+        "align --judge-version rag",
     )
     with RecordingEndpoint(always(verdict())) as endpoint:
         judge = make_judge("rag", model="m", base_url=endpoint.base_url, api_key="of the stranger")
         judge_pending(sqlite_store, judge, limit=1)
         endpoint.requests.clear()
-        for words in commands:
-            run([*words, "--yes", "--db", address(sqlite_store)])
-            run([*words, "--db", address(sqlite_store)])
-            assert CANARY not in str([request.headers for request in endpoint.requests]), words
+        for line in commands:
+            for agreed in ("--yes", ""):
+                run_line(f"{line} {agreed} --db {address(sqlite_store)}")
+            assert CANARY not in str([request.headers for request in endpoint.requests]), line
         capsys.readouterr()
         assert len(endpoint.requests) >= 6

@@ -209,8 +209,7 @@ def test_a_busy_receiver_tells_when_to_try_again(sqlite_store, monkeypatch):
         replies.append(export(address, headers=bearer(fast)))
     for code, text, trailers in replies:
         assert code is StatusCode.RESOURCE_EXHAUSTED
-        status = Status.FromString(trailers["grpc-status-details-bin"])
-        retry = RetryInfo()
+        status, retry = Status.FromString(trailers["grpc-status-details-bin"]), RetryInfo()
         assert status.details[0].Unpack(retry)
         assert (status.code, status.message, retry.retry_delay.seconds) == (code.value[0], text, 2)
     assert "requests per second" in replies[0][1]

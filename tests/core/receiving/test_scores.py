@@ -26,6 +26,8 @@ EVALUATED = (
     "d968f19b5ac19451b94fd88591b59b31"  # the trace of the captured evaluation, which was not sent
 )
 WORDS = "The price is wrong."
+TRACE_ID, STARTED = "ab" * 16, "1780000000000000000"
+TIMES = {"startTimeUnixNano": STARTED, "endTimeUnixNano": STARTED}
 
 
 def feedback(store):
@@ -109,16 +111,27 @@ def _langfuse_batch(trace_id, name, value):
     return "/api/public/ingestion", {"batch": [{"id": "e", "type": "score-create", "body": score}]}
 
 
+def attributes(values):
+    """Attributes as OTLP writes them in JSON."""
+    kinds = {str: "stringValue", int: "intValue", float: "doubleValue"}
+    return [{"key": name, "value": {kinds[type(value)]: value}} for name, value in values.items()]
+
+
+def send_span(http, span):
+    """Send a span of trace TRACE_ID unless it names another one."""
+    span = {"traceId": TRACE_ID, "spanId": "cd" * 8} | TIMES | span
+    body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+    assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
+
+
 def _open_telemetry(trace_id, name, value):
-    attributes = [
-        {"key": "gen_ai.evaluation.name", "value": {"stringValue": name}},
-        {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": value}},
-        {"key": "gen_ai.evaluation.explanation", "value": {"stringValue": WORDS + "\0"}},
-    ]
+    result = {"name": name, "score.value": float(value), "explanation": WORDS + "\0"}
     record = {
         "traceId": trace_id,
         "eventName": "gen_ai.evaluation.result",
-        "attributes": attributes,
+        "attributes": attributes(
+            {f"gen_ai.evaluation.{part}": each for part, each in result.items()}
+        ),
     }
     return "/v1/logs", {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
 
@@ -163,53 +176,28 @@ def test_a_bad_byte_in_one_score_keeps_what_is_sent_beside_it(http):
 
 
 def test_earlier_and_own_results_of_evaluations(sqlite_store, http):
-    trace_id, started = "ab" * 16, "1780000000000000000"
-
-    def text(key, value):
-        return {
-            "key": key,
-            "value": {"doubleValue": value} if isinstance(value, float) else {"stringValue": value},
-        }
-
-    def result(name, *attributes):
-        return {"name": name, "timeUnixNano": started, "attributes": list(attributes)}
-
+    results = {
+        "relevance": {"gen_ai.evaluation.score": 0.5},
+        "result": {"gen_ai.evaluation.name": "own", "judgeboard.id": "1"},
+    }
     events = [
-        result("gen_ai.evaluation.relevance", text("gen_ai.evaluation.score", 0.5)),
-        result(
-            "gen_ai.evaluation.result",
-            text("gen_ai.evaluation.name", "own"),
-            text("judgeboard.id", "1"),
-        ),
+        {
+            "name": f"gen_ai.evaluation.{name}",
+            "timeUnixNano": STARTED,
+            "attributes": attributes(values),
+        }
+        for name, values in results.items()
     ]
-    span = {
-        "traceId": trace_id,
-        "spanId": "cd" * 8,
-        "startTimeUnixNano": started,
-        "endTimeUnixNano": started,
-    }
-    span |= {
-        "attributes": [text("input.value", "q?"), text("output.value", "a.")],
-        "events": events,
-    }
-    body = {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
-    assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
+    texts = attributes({"input.value": "q?", "output.value": "a."})
+    send_span(http, {"attributes": texts, "events": events})
     gathered(sqlite_store)
-    assert [row[:2] for row in verdicts(sqlite_store)] == [(trace_id, "OpenTelemetry")]
+    assert [row[:2] for row in verdicts(sqlite_store)] == [(TRACE_ID, "OpenTelemetry")]
 
 
 def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedback(
     sqlite_store, http
 ):
     """They are attributes of a span of the trace, or of an evaluator's span that is linked to its target."""
-    trace_id, started = "ab" * 16, "1780000000000000000"
-    times = {"startTimeUnixNano": started, "endTimeUnixNano": started}
-
-    def attributes(values):
-        kinds = {str: "stringValue", int: "intValue", float: "doubleValue"}
-        return [
-            {"key": name, "value": {kinds[type(value)]: value}} for name, value in values.items()
-        ]
 
     def result(form, number, name, **fields):
         one = form.rpartition(".")[2].removesuffix("s")
@@ -227,24 +215,21 @@ def test_annotations_and_evaluations_of_openinference_become_verdicts_and_feedba
     root |= result("session.annotations", 0, "coherence", score=1)
     later = {"openinference.span.kind": "EVALUATOR"}
     later |= result("trace.evaluations", 0, "groundedness", score=0.75, identifier="late-judge")
-    link = {"traceId": trace_id, "spanId": "cd" * 8}
     evaluator = {
         "traceId": "ef" * 16,
         "spanId": "ef" * 8,
-        "links": [link],
+        "links": [{"traceId": TRACE_ID, "spanId": "cd" * 8}],
         "attributes": attributes(later),
-    } | times
-    span = {"traceId": trace_id, "spanId": "cd" * 8, "attributes": attributes(root)} | times
-    for sent in (evaluator, span):  # the evaluation comes first
-        body = {"resourceSpans": [{"scopeSpans": [{"spans": [sent]}]}]}
-        assert http.post("/v1/traces", json=body, headers=JSON).status_code == 200
+    }
+    for sent in (evaluator, {"attributes": attributes(root)}):  # the evaluation comes first
+        send_span(http, sent)
     gathered(sqlite_store)
     assert sorted(verdicts(sqlite_store)) == [
-        (trace_id, "judge-v2", 0.25, "hallucinated"),
-        (trace_id, "late-judge", 0.75, None),
+        (TRACE_ID, "judge-v2", 0.25, "hallucinated"),
+        (TRACE_ID, "late-judge", 0.75, None),
     ]
-    assert feedback(sqlite_store) == [(trace_id, "thumbs", 0.0)]
-    [reason] = values_of(sqlite_store, TRACE.c.reason, TRACE.c.external_id == trace_id)
+    assert feedback(sqlite_store) == [(TRACE_ID, "thumbs", 0.0)]
+    [reason] = values_of(sqlite_store, TRACE.c.reason, TRACE.c.external_id == TRACE_ID)
     for words in (
         "not used: helpfulness",
         "Scores of sessions are not used: coherence.",
@@ -285,7 +270,6 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
     assert (quality, used) == (3, {("relevance", 0.5, "0-1"), ("helpfulness", 4.0, "1-5")})
     assert "not used: tone." in reason
     assert len(verdicts(sqlite_store)) == 2
-    with sqlite_store.writing() as connection, pytest.raises(BadInput, match="not a scale"):
-        set_rules(connection, "shop", ["score.tone=5-1"], "test", datetime.now(UTC))
-    with sqlite_store.writing() as connection, pytest.raises(BadInput, match=r"score\.NAME=1-5"):
-        set_rules(connection, "shop", ["score.=1-5"], "test", datetime.now(UTC))
+    for rule, why in (("score.tone=5-1", "not a scale"), ("score.=1-5", r"score\.NAME=1-5")):
+        with pytest.raises(BadInput, match=why):
+            write_to(sqlite_store, set_rules, "shop", [rule], "test", datetime.now(UTC))

@@ -54,11 +54,15 @@ def rows(store, *columns):
         return sorted(tuple(row) for row in connection.execute(select(*columns)))
 
 
+def take(http, store, spans):
+    """Send spans, and gather their traces."""
+    send_spans(http, spans)
+    gathered(store)
+
+
 def answers(store):
-    columns = RESPONSE.c
-    return rows(
-        store, columns.external_id, columns.source, columns.query, columns.answer, columns.passages
-    )
+    names = "external_id", "source", "query", "answer", "passages"
+    return rows(store, *(RESPONSE.c[name] for name in names))
 
 
 @pytest.mark.parametrize(
@@ -86,11 +90,8 @@ def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(
         store.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2])
     )
     receiver = Receiver(lambda: store)
-    with TestClient(
-        Starlette(routes=HttpTransport(receiver).routes()),
-        base_url="http://localhost",
-        client=("127.0.0.1", 9),
-    ) as http:
+    app = Starlette(routes=HttpTransport(receiver).routes())
+    with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 9)) as http:
         receiver.start()
         until(lambda: len(statements) >= 3, "the first look")
         assert all(
@@ -144,8 +145,7 @@ def test_a_trace_without_root_waits_for_long_and_says_why_it_is_no_answer(store,
     [(state, reason)] = rows(store, TRACE.c.state, TRACE.c.reason)
     assert state == "none"
     assert reason
-    send_spans(http, [Sent(1)])
-    gathered(store)
+    take(http, store, [Sent(1)])
     assert answers(store) == [answer_of(1, 1)]
 
 
@@ -159,8 +159,7 @@ def test_the_paths_of_sdks_are_taken_without_a_redirect(http, path):
 
 def test_late_spans_complete_an_answer_that_nobody_has_read(store, http):
     first, second, root = trace(1, passages=2)
-    send_spans(http, [first, root])
-    gathered(store)
+    take(http, store, [first, root])
     assert answers(store) == [answer_of(1, 1)]
     send_spans(http, [second])
     assert gathered(store) == 1
@@ -173,8 +172,7 @@ def test_an_answer_grows_after_late_spans_that_could_not_be_stored(store, http, 
         raise RuntimeError
 
     first, second, third, root = trace(1, passages=3)
-    send_spans(http, [first, root])
-    gathered(store)
+    take(http, store, [first, root])
     send_spans(http, [second])
     with monkeypatch.context() as patched:
         patched.setattr(gathering, "store_responses", fails)
@@ -193,8 +191,7 @@ def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
     store, http, monkeypatch, by_a_rule
 ):
     first, second, root = trace(1, passages=2)
-    send_spans(http, [first, root])
-    gathered(store)
+    take(http, store, [first, root])
 
     async def judge_slowly(_judge, item):
         send_spans(http, [second])
@@ -214,17 +211,12 @@ def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
 
 
 def test_a_trace_never_changes_an_answer_that_came_another_way(store, http):
-    imported = {
-        "external_id": Sent(1).trace_id,
-        "source": "shop",
-        "query": "imported?",
-        "answer": "yes",
-    }
+    trace_id = Sent(1).trace_id
+    imported = {"external_id": trace_id, "source": "shop", "query": "imported?", "answer": "yes"}
     assert http.post("/api/responses", json=imported).json()["stored"] == 1
     first, second, root = trace(1, passages=2)
     for spans in ([first, root], [second]):
-        send_spans(http, spans)
-        gathered(store)
+        take(http, store, spans)
     assert answers(store) == [(Sent(1).trace_id, "shop", "imported?", "yes", None)]
     assert rows(store, TRACE.c.state, TRACE.c.reason) == [("made", gathering.ELSEWHERE)]
     write_to(store, forget_response, Sent(1).trace_id, actor="test")
@@ -242,8 +234,7 @@ def test_an_answer_keeps_its_source_when_the_root_of_another_service_comes_late(
 
 
 def test_a_forgotten_answer_does_not_come_back_with_its_spans(store, http):
-    send_spans(http, trace(1))
-    gathered(store)
+    take(http, store, trace(1))
     write_to(store, forget_response, Sent(1).trace_id, actor="test")
     assert row_count(store, SPAN) == 0
     send_spans(http, trace(1, passages=2))

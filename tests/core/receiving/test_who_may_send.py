@@ -69,25 +69,11 @@ def refusals(store):
         ("127.0.0.1", "localhost", {"authorization": "Bearer any"}, 401),
         ("203.0.113.9", "localhost", {}, 401),
         ("127.0.0.1", "evil.example", {}, 401),  # a page that points its own name to this machine
-        ("127.0.0.1", "localhost", {"origin": "http://localhost"}, 200),  # a page of this server
-        (
-            "127.0.0.1",
-            "localhost",
-            {"origin": "http://localhost:3000"},
-            401,
-        ),  # a page of another server
-        (
-            "127.0.0.1",
-            "localhost",
-            {"origin": "https://evil.example"},
-            401,
-        ),  # a page of another site
-        (
-            "127.0.0.1",
-            "localhost",
-            {"x-forwarded-for": "203.0.113.9"},
-            401,
-        ),  # a proxy on this machine
+        # A page of this server, of another server and of another site, and a proxy on this machine.
+        ("127.0.0.1", "localhost", {"origin": "http://localhost"}, 200),
+        ("127.0.0.1", "localhost", {"origin": "http://localhost:3000"}, 401),
+        ("127.0.0.1", "localhost", {"origin": "https://evil.example"}, 401),
+        ("127.0.0.1", "localhost", {"x-forwarded-for": "203.0.113.9"}, 401),
     ],
 )
 def test_without_any_key_only_this_machine_may_send(sqlite_store, client, host, headers, status):
@@ -151,11 +137,9 @@ def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store, http
 
 
 def test_a_key_adds_nothing_to_a_trace_of_another_source(sqlite_store, http):
-    shop, other = (
-        create_key(sqlite_store, name, source=name, by="test") for name in ("shop", "other")
-    )
-    send_spans(http, [Sent(1, service=None)], bearer(shop))
-    send_spans(http, [Sent(1, 1, service=None)], bearer(other))
+    for number, name in enumerate(("shop", "other")):
+        token = create_key(sqlite_store, name, source=name, by="test")
+        send_spans(http, [Sent(1, number, service=None)], bearer(token))
     gathered(sqlite_store, after=100)
     sources = {each.source: (each.made, each.none) for each in read(sqlite_store, list_sources)}
     assert sources == {"shop": (1, 0), "other": (0, 1)}
@@ -290,12 +274,8 @@ def test_a_bucket_fills_again():
     rates = Rates(lambda: clock[0])
     assert [rates.take("k", 2) for _ in range(3)] == [True, True, False]
     clock[0] = 0.5
-    assert [
-        rates.take("k", 2),
-        rates.take("k", 2),
-        rates.take("other", 2),
-        rates.take("k", None),
-    ] == [True, False, True, True]
+    takes = (("k", 2), ("k", 2), ("other", 2), ("k", None))
+    assert [rates.take(*each) for each in takes] == [True, False, True, True]
 
 
 def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(http):

@@ -35,36 +35,23 @@ def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path):
 def _zstd_archive(name, content):
     """Return a ZIP file as newer versions of Inspect write it; Python 3.11 can neither write nor read them."""
     packed = pa.compress(content, codec="zstd", asbytes=True)
-    sizes = len(packed).to_bytes(4, "little") + len(content).to_bytes(4, "little")
-    common = (
-        b"\0\0"
-        + (93).to_bytes(2, "little")
-        + bytes(8)
-        + sizes
-        + len(name).to_bytes(2, "little")
-        + bytes(2)
-    )
+    sizes = b"".join(len(part).to_bytes(4, "little") for part in (packed, content))
+    method, length = (number.to_bytes(2, "little") for number in (93, len(name)))
+    common = b"\0\0" + method + bytes(8) + sizes + length + bytes(2)
     local = b"PK\3\4\x3f\0" + common + name.encode() + packed
     entry = b"PK\1\2\x3f\0\x3f\0" + common + bytes(2 + 2 + 2 + 4 + 4) + name.encode()
-    end = (
-        b"PK\5\6"
-        + bytes(4)
-        + b"\1\0\1\0"
-        + len(entry).to_bytes(4, "little")
-        + len(local).to_bytes(4, "little")
-    )
-    return local + entry + end + bytes(2)
+    ends = (len(part).to_bytes(4, "little") for part in (entry, local))
+    return local + entry + b"PK\5\6" + bytes(4) + b"\1\0\1\0" + b"".join(ends) + bytes(2)
 
 
 def test_an_encrypted_sample_is_damage_and_not_a_crash(tmp_path):
     file = tmp_path / "log.eval"
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("samples/s1_epoch_1.json", json.dumps(INSPECT_SAMPLE))
-        archive.writestr("samples/s2_epoch_1.json", json.dumps(INSPECT_SAMPLE))
+        for name in ("s1", "s2"):
+            archive.writestr(f"samples/{name}_epoch_1.json", json.dumps(INSPECT_SAMPLE))
     content = bytearray(file.read_bytes())
-    second = content.rindex(b"PK\3\4"), content.rindex(b"PK\1\2")
-    content[second[0] + 6] |= 1
-    content[second[1] + 8] |= 1
+    for header, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of the second sample
+        content[content.rindex(header) + flags] |= 1
     file.write_bytes(content)
     reading, (first, *_) = opened(file)
     assert first.query == "q"

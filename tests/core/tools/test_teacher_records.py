@@ -3,13 +3,11 @@
 import csv
 import json
 import re
-import shlex
 from contextlib import closing
 
 import pytest
-from sqlalchemy import select
 
-from judgeboard.cli.app import run
+from command_lines import run_line
 from judgeboard.domain import Rejected
 from judgeboard.imports.reading import read_records
 from judgeboard.store.opening import open_store
@@ -49,6 +47,19 @@ def written(file, rows):
     return file
 
 
+@pytest.fixture
+def imported(tmp_path, capsys):
+    """Import a file; return what is printed, and the command that is named as the next."""
+
+    def run(file):
+        assert run_line(f"import {file} --db {tmp_path / 'd.db'}") == 0
+        out, err = capsys.readouterr()
+        (next_step,) = re.findall("next: judgeboard (.*)", err)
+        return out, next_step
+
+    return run
+
+
 def measured(report):
     """How many verdicts were audited, marked and graded, and what an audit found."""
     counts = [report["about"]["counts"][name] for name in ("audited", "marked", "graded")]
@@ -60,34 +71,22 @@ def measured(report):
 
 
 @pytest.mark.parametrize("name", ["records.jsonl", "records.csv"])
-def test_the_published_rows_give_the_published_figures(name, tmp_path, capsys):
-    file, database = written(tmp_path / name, records(*PUBLISHED)), str(tmp_path / "d.db")
-    assert run(["import", str(file), "--db", database]) == 0
-    printed = capsys.readouterr()
-    assert "recognised: teacher" in printed.out
-    (next_step,) = re.findall("next: judgeboard (.*)", printed.err)
-    assert shlex.split(next_step)[:6] == [
-        "test",
-        "audit",
-        "teacher",
-        "--recorded",
-        "--by",
-        "reviewer",
-    ]
-    assert run([*shlex.split(next_step), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+def test_the_published_rows_give_the_published_figures(name, tmp_path, imported, shell):
+    file = written(tmp_path / name, records(*PUBLISHED))
+    printed, next_step = imported(file)
+    assert "recognised: teacher" in printed
+    assert next_step.startswith("test audit teacher --recorded --by reviewer ")
+    report = json.loads(shell(f"{next_step} --json"))
     assert measured(report) == ([5, 5, 5], {"marks_precision": 1, "marks_recall": 1})
 
 
-def test_the_next_step_of_grades_without_marks_asks_a_supreme_judge(tmp_path, capsys):
+def test_the_next_step_of_grades_without_marks_asks_a_supreme_judge(tmp_path, imported):
     rows = [
         {name: row[name] for name in ("question", "student_answer", "teacher_grading")}
         for row in records((1, 1, 1))
     ]
-    file, database = written(tmp_path / "records.jsonl", rows), str(tmp_path / "d.db")
-    assert run(["import", str(file), "--db", database]) == 0
-    (next_step,) = re.findall("next: judgeboard (.*)", capsys.readouterr().err)
-    assert shlex.split(next_step)[:5] == ["test", "audit", "teacher", "--model", "gpt-4o"]
+    _, next_step = imported(written(tmp_path / "records.jsonl", rows))
+    assert next_step.startswith("test audit teacher --model gpt-4o ")
 
 
 def built(tmp_path, kind, *rows):
@@ -140,14 +139,12 @@ SEED = [
 def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(tmp_path):
     names = ("student_answer", "teacher_grading", "reviewer_feedback", "human_grading")
     rows = [dict(zip(names, row, strict=True)) for row in SEED]
-    file, database = written(tmp_path / "records.jsonl", rows), ("--db", str(tmp_path / "d.db"))
-    assert [run(["import", str(file), *database]) for _ in range(2)] == [0, 0]
-    with closing(open_store(tmp_path / "d.db")) as store, store.reading() as connection:
-        answers = connection.execute(
-            select(RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.evidence_group)
-        ).all()
-        assert [answer[:2] for answer in answers] == [("", row[0]) for row in SEED]
-        assert len({answer.evidence_group for answer in answers}) == 5
+    command = f"import {written(tmp_path / 'records.jsonl', rows)} --db {tmp_path / 'd.db'}"
+    assert [run_line(command) for _ in range(2)] == [0, 0]
+    with closing(open_store(tmp_path / "d.db")) as store:
+        assert set(values_of(store, RESPONSE.c.query)) == {""}
+        assert values_of(store, RESPONSE.c.answer) == [row[0] for row in SEED]
+        assert len({*values_of(store, RESPONSE.c.evidence_group)}) == 5
         labels = values_of(store, JUDGMENT.c.label)
         assert labels == ["grounded", "grounded", "hallucinated", "hallucinated", "grounded"]
         marks = values_of(store, JUDGMENT_REVIEW.c.correct)

@@ -1,8 +1,9 @@
 """What the charts draw: gaps stay open, dates stay right, text stays readable, every mark says which one it is."""
 
+import math
 import re
 from inspect import getmembers, isfunction
-from itertools import pairwise
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -66,9 +67,8 @@ def test_weeks_are_dates_on_a_utc_scale_with_ticks_of_our_own():
     spec = specification(trend.trend_chart([point(0), point(5)], [(MONDAY + 14, "rag v2")], AXIS))
     x = layers(spec, "line")[0]["encoding"]["x"]
     assert x["scale"]["type"] == "utc"
-    assert x["axis"]["values"] == [
-        f"2026-{day}" for day in ("03-02", "03-09", "03-16", "03-23", "03-30", "04-06")
-    ]
+    days = ("03-02", "03-09", "03-16", "03-23", "03-30", "04-06")
+    assert x["axis"]["values"] == [f"2026-{day}" for day in days]
     assert rows(spec, "start") == ["2026-03-02", "2026-04-06"]
     marks = next(data for data in spec["datasets"].values() if "title" in data)
     assert marks.to_dict("records") == [
@@ -76,9 +76,15 @@ def test_weeks_are_dates_on_a_utc_scale_with_ticks_of_our_own():
     ]
 
 
+TENTHS = [
+    Tenth(0.0, 0.1, 0.1, Estimate(0.1, 0.05, 0.15, 20)),
+    Tenth(0.0, 0.1, None, Estimate(None, n=0, reason="none")),
+    Tenth(0.0, 0.1, 0.9, Estimate(0.9, 0.85, 0.95, 80)),
+]
+
+
 def each_kind_of_chart():
     """A chart of each function that makes one, by its name."""
-    tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
     share = Estimate(0.5, 0.4, 0.6, 20)
     threshold = SimpleNamespace(low_groundedness=0.5, flags=5, recall=share, precision=share)
     return {
@@ -89,7 +95,7 @@ def each_kind_of_chart():
             Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4
         ),
         "whisker_chart": intervals.whisker_chart([intervals.Slice("QA", 20, share)], "kappa"),
-        "calibration_chart": scores.calibration_chart(tenths),
+        "calibration_chart": scores.calibration_chart(TENTHS),
         "trade_off_chart": scores.trade_off_chart([threshold], 10, {"in force": threshold}),
         "levels_chart": scores.levels_chart(LevelCounts(("1", "2"), np.array([3, 0])), "Quality"),
     }
@@ -113,12 +119,8 @@ def test_the_marks_of_every_chart_name_their_place():
         (chosen,) = spec["params"]
         assert chosen["select"] == {"type": "point", "fields": ["at"], "toggle": False}
         assert set(rows(spec, "at")) == set(range(len(set(rows(spec, "at"))))), name
-    tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
-    assert (
-        len(rows(specification(scores.calibration_chart(tenths)), "at"))
-        == len(scores.drawn_tenths(tenths))
-        == 2
-    )
+    drawn = rows(specification(scores.calibration_chart(TENTHS)), "at")
+    assert len(drawn) == len(scores.drawn_tenths(TENTHS)) == 2
 
 
 def test_the_quadrant_has_a_third_row_only_for_answers_without_verdict():
@@ -177,30 +179,15 @@ def test_a_slice_without_a_value_stays_with_its_reason():
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_text_on_every_ground_can_be_read(colours):
-    on_steps = [heat_step(share, colours) for share in (0, *STEPS)]
-    assert len(set(on_steps)) == 5
-    for ground, ink in (
-        *on_steps,
-        *(
-            (pair[1], colours.ink)
-            for pair in (colours.good, colours.doubt, colours.bad, colours.quiet)
-        ),
-        *((pair[1], pair[0]) for pair in (colours.good, colours.doubt, colours.bad, colours.quiet)),
-        (colours.quiet[1], colours.muted),
-        (colours.page, colours.muted),
-    ):
+    texts = [heat_step(share, colours) for share in (0, *STEPS)]
+    assert len(set(texts)) == 5
+    for ink, ground in (colours.good, colours.doubt, colours.bad, colours.quiet):
+        texts += [(ground, ink), (ground, colours.ink)]
+    texts += [(colours.quiet[1], colours.muted), (colours.page, colours.muted)]
+    for ground, ink in texts:
         assert contrast(ground, ink) >= 4.5, (ground, ink)
     for mark in colours.series:
         assert contrast(colours.page, mark) >= 3, mark
-
-
-def _tenth(mean, n):
-    share = (
-        Estimate(None, n=0, reason="none")
-        if mean is None
-        else Estimate(mean, mean - 0.05, mean + 0.05, n)
-    )
-    return Tenth(0.0, 0.1, mean, share)
 
 
 def _linear(colour):
@@ -212,30 +199,22 @@ def _linear(colour):
 
 def contrast(first, second):
     """The contrast ratio of WCAG 2."""
-    light, dark = sorted(
-        (
-            0.2126 * red + 0.7152 * green + 0.0722 * blue
-            for red, green, blue in map(_linear, (first, second))
-        ),
-        reverse=True,
+    dark, light = sorted(
+        np.dot((0.2126, 0.7152, 0.0722), _linear(each)) for each in (first, second)
     )
     return (light + 0.05) / (dark + 0.05)
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_colours_hold_for_colour_blind_readers(colours):
-    for first, second in _pairs(colours.series):
-        assert distance(deuteranopia(first), deuteranopia(second)) >= 20, (first, second)
-    for first, second in _pairs([colours.good[1], colours.doubt[1], colours.bad[1]]):
-        assert distance(deuteranopia(first), deuteranopia(second)) >= 9, (first, second)
-    for first, second in pairwise(colours.heat):
-        assert distance(deuteranopia(first), deuteranopia(second)) >= 9, (first, second)
-
-
-def _pairs(colours):
-    return [
-        (first, second) for place, first in enumerate(colours) for second in colours[place + 1 :]
-    ]
+    grounds = colours.good[1], colours.doubt[1], colours.bad[1]
+    for pairs, least in (
+        (combinations(colours.series, 2), 20),
+        (combinations(grounds, 2), 9),
+        (pairwise(colours.heat), 9),
+    ):
+        for first, second in pairs:
+            assert distance(deuteranopia(first), deuteranopia(second)) >= least, (first, second)
 
 
 def deuteranopia(colour):
@@ -245,29 +224,19 @@ def deuteranopia(colour):
         (0.280085, 0.672501, 0.047413),
         (-0.011820, 0.042940, 0.968881),
     )
-    linear = _linear(colour)
-    return [
-        max(0.0, sum(weight * value for weight, value in zip(row, linear, strict=True)))
-        for row in matrix
-    ]
+    return np.maximum(0, np.dot(matrix, _linear(colour)))
 
 
 def distance(first, second):
     """The CIE 1976 difference of two linear RGB colours."""
-    return (
-        sum((one - other) ** 2 for one, other in zip(_lab(first), _lab(second), strict=True)) ** 0.5
-    )
+    return math.dist(_lab(first), _lab(second))
 
 
 def _lab(linear):
     matrix = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
     white = (0.9505, 1.0, 1.089)
-    x, y, z = (
-        sum(weight * value for weight, value in zip(row, linear, strict=True)) / full
-        for row, full in zip(matrix, white, strict=True)
-    )
     root = [
         value ** (1 / 3) if value > 216 / 24389 else (24389 / 27 * value + 16) / 116
-        for value in (x, y, z)
+        for value in np.dot(matrix, linear) / white
     ]
     return 116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])

@@ -4,16 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from app_pages import chips, click, enter, labels, texts
+from app_pages import chips, click, enter, keys, labels, table, texts
 from figures_log import HOSTILE
-from judgeboard.domain import Response
+from graded_log import GradedLog
 from judgeboard.measure.cells import Cell, answers_in
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.measure.trend import trend
-from judgeboard.store.storing import store_responses
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.navigation import cell_rows
-from stored_rows import read, write_to
+from stored_rows import read
 
 
 def count_in(app):
@@ -25,7 +24,7 @@ def test_all_answers_fifty_at_a_time(open_page, figures):
     app = open_page("responses")
     assert count_in(app) == 3 * 36 + 5
     assert len(app.dataframe[0].value) == 50
-    lowest = open_page("responses", sort="lowest").dataframe[0].value["Groundedness"]
+    lowest = table(open_page("responses", sort="lowest"), "Groundedness")["Groundedness"]
     assert lowest.is_monotonic_increasing
     assert lowest.notna().all()
 
@@ -51,9 +50,8 @@ def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(open_page, figure
     assert chip in labels(app)
     click(app, "responses_cell")
     assert count_in(app) == 113
-    page_of_cell = open_page(
-        "responses", **cell_rows(replace(cell, counted=CountedGrades(implied_labels=False))).query
-    )
+    explicit = replace(cell, counted=CountedGrades(implied_labels=False))
+    page_of_cell = open_page("responses", **cell_rows(explicit).query)
     assert any("without implied labels" in label for label in labels(page_of_cell))
 
 
@@ -83,24 +81,13 @@ def test_what_a_chart_narrowed_stands_as_chips_that_take_it_away(open_page, figu
 
 
 def test_nothing_matches_and_nothing_is_there(open_page):
-    assert "step_Import a log" in [button.key for button in open_page("responses").button]
+    assert "step_Import a log" in keys(open_page("responses"))
     assert texts(open_page("responses", query_type="none"), "jb-empty") == ["No answer matches."]
 
 
 def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page, sqlite_store):
-    write_to(
-        sqlite_store,
-        store_responses,
-        [
-            Response(
-                "log",
-                f"a{n}",
-                "q",
-                "a",
-                metadata={"tenant": f"t{n % 3}", "n": n, "x<b>": "<b>bold</b>"},
-            )
-            for n in range(120)
-        ],
+    GradedLog(sqlite_store).answers_of(
+        {"metadata": {"tenant": f"t{n % 3}", "n": n, "x<b>": "<b>bold</b>"}} for n in range(120)
     )
     app = open_page("responses", **{"metadata.tenant": ["t1", "t2"], "column": ["n", '"x<b>"']})
     assert count_in(app) == 80

@@ -21,13 +21,13 @@ ITEMS = [
 ]
 
 
-def fill(store, items, name="solver", question="Which?"):
+def fill(store, items, question="Which?"):
     """Store these items of a judge; its better answer is the first."""
     with store.writing() as connection:
-        version = ensure_version(connection, JudgeVersion(name, "ssr", params={"samples": 5}))
+        version = ensure_version(connection, JudgeVersion("solver", "ssr", params={"samples": 5}))
         pairs = [
             Pair(
-                name,
+                "log",
                 f"q{number}",
                 f"{question} ({number})",
                 "left",

@@ -5,6 +5,7 @@ import random
 import shutil
 import string
 import time
+from contextlib import closing
 
 import httpx
 import pytest
@@ -33,15 +34,14 @@ LONG = "".join(random.Random(1).choices(string.ascii_letters, k=5_000))
 def url(sqlite_template, tmp_path_factory):
     """A server where an admin signs in at a provider that sends long claims."""
     folder = tmp_path_factory.mktemp("provider")
-    shutil.copyfile(sqlite_template, folder / "judgeboard.db")
-    store = open_store(folder / "judgeboard.db")
-    add_person(store, ADMIN, Role.ADMIN, "cli:root")
-    store.close()
+    database = shutil.copyfile(sqlite_template, folder / "judgeboard.db")
+    with closing(open_store(database)) as store:
+        add_person(store, ADMIN, Role.ADMIN, "cli:root")
     port = free_port()
     claims = {"email": ADMIN, "email_verified": True, "picture": LONG}
     with identity_provider({"admin": claims}) as provider:
         write_secrets(folder, provider, f"http://localhost:{port}")
-        with serving(folder / "judgeboard.db", port, HOME=str(folder)) as address:
+        with serving(database, port, HOME=str(folder)) as address:
             yield address
 
 
@@ -104,11 +104,9 @@ def test_a_person_with_long_claims_comes_in_and_earlier_parts_are_deleted(url):
         )
         headers = {"cookie": state, "x-forwarded-proto": "https"}
         reply = httpx.get(back.headers["location"], headers=headers)
-    assert all("; Secure" in cookie for cookie in reply.headers.get_list("set-cookie"))
-    cookies = {}
-    for cookie in reply.headers.get_list("set-cookie"):
-        name, _, value = cookie.partition(";")[0].partition("=")
-        cookies[name] = value
+    headers = reply.headers.get_list("set-cookie")
+    assert all("; Secure" in cookie for cookie in headers)
+    cookies = dict(cookie.partition(";")[0].split("=", 1) for cookie in headers)
     deleted = {name for name, value in cookies.items() if value == '""'}
     assert {*earlier, TOKENS} <= deleted
     assert {name for name in cookies if name.startswith(USER)} - deleted == {USER}
