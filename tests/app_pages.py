@@ -53,6 +53,18 @@ def shown(app):
     return "\n".join(texts(app))
 
 
+def check_shown(app, *parts):
+    """Check that our own elements show all these texts."""
+    words = shown(app)
+    assert [part for part in parts if part not in words] == [], words
+
+
+def check_markup(app, *parts):
+    """Check that our own elements have all this markup."""
+    sent = markup(app)
+    assert [part for part in parts if part not in sent] == [], sent
+
+
 def table(app, column):
     """Return the first table with this column."""
     return next(each.value for each in app.dataframe if column in each.value)

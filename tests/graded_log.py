@@ -17,6 +17,7 @@ from judgeboard.domain import (
     Status,
     Verdict,
 )
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.judge_versions import ensure_version
@@ -33,6 +34,7 @@ from judgeboard.store.tables import (
     REVIEW_FLAG,
     REVIEWER,
 )
+from judgeboard.text import utc_day
 
 NOON = datetime(1970, 1, 1, 12, tzinfo=UTC)
 GOOD, BAD = Label.GROUNDED, Label.HALLUCINATED
@@ -238,3 +240,15 @@ def scored_and_labelled(log):
     }
     log.say(log.version(), {each: {"groundedness": round(scores[each], 3)} for each in ids})
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
+
+
+def nine_weeks(log, worse, **fields):
+    """Store nine weeks of answers that Ada labelled: one in ten is bad, and after four weeks one in ``worse``."""
+    version, today = log.version(), utc_day(utc_now())
+    for week in range(9):
+        ids = log.answers(40, day=today - 63 + 7 * week, **fields)
+        bad = ids[:: 10 if week < 4 else worse]
+        labels = labels_in(ids, bad)
+        scores = {each: {"groundedness": 0.1 if each in bad else 0.9} for each in ids}
+        log.say(version, {each: scores[each] | labels[each] for each in ids})
+        log.reviews(labels, "Ada")

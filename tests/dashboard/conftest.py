@@ -15,6 +15,7 @@ from judgeboard_dashboard import session
 from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.widgets import texts
 from page_rows import fill_pages
+from queue_case import queue_case
 
 APP = Path(session.__file__).with_name("app.py")
 
@@ -54,6 +55,12 @@ def page_store(sqlite_store, monkeypatch):
     draft_writer().flush()
     draft_writer.clear()
     session.store().close()
+
+
+@pytest.fixture
+def case(page_store):
+    """Queues and people in the database that the pages open."""
+    return queue_case(page_store)
 
 
 @pytest.fixture

@@ -57,7 +57,8 @@ def test_a_lead_acknowledges_an_alarm_with_a_note(open_page, alarmed, name):
     press(page, "alarm_1_save")
     assert texts(page, "jb-note") == []
     (alarm,) = read(alarmed, list_alarms)
-    assert (alarm.acknowledgement.by, alarm.acknowledgement.note) == ("mara", note)
+    assert alarm.acknowledgement.by == "mara"
+    assert alarm.acknowledgement.note == note
     anew = {
         each.weeks for each in watch(alarmed, by="test").detectors if each.measure == "bad_share"
     }

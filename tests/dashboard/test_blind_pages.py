@@ -8,7 +8,7 @@ import streamlit as st
 
 from alert_checks import check
 from app_pages import button_labels, charts, markup, shown
-from graded_log import GradedLog, labels_in
+from graded_log import GradedLog, nine_weeks
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import AlertCondition, QueueOrder
 from judgeboard.health import record
@@ -16,10 +16,8 @@ from judgeboard.measure.alarms import watch
 from judgeboard.measure.rates import rate_of
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import assign_queue, close_queue, create_queue
-from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
-from judgeboard.text import utc_day
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.sign_in import own_cookie
 from judgeboard_dashboard.widgets import log_figures, texts, thresholds
@@ -44,8 +42,8 @@ def give_blind(store):
     answer = mark_answer(store, ada)
     marked = RowFilter(ids=("marked",))
     for rules in (
-        new_queue("secret", marked, order=QueueOrder.OLDEST, needed=2, **BLIND),
-        new_queue("secret pairs", order=QueueOrder.RANDOM, subject="pairs"),
+        new_queue("secret", marked, order="oldest", needed=2, **BLIND),
+        new_queue("secret pairs", order="random", subject="pairs"),
     ):
         create_queue(store, rules, by=lead, assigned=(mara,))
     return answer
@@ -151,7 +149,7 @@ def test_the_page_says_what_is_left_out_and_where_it_waits(answer, open_page):
 def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(answer, page_store, open_page):
     """Nobody assigned it to Ben: it is hidden from him once somebody does."""
     mara, ben = (ensure_reviewer(page_store, "page", name) for name in ("Mara", "Ben"))
-    rules = new_queue("open", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_judge=True)
+    rules = new_queue("open", RowFilter(ids=("marked",)), order="oldest", blind_judge=True)
     create_queue(page_store, rules, by=ben, assigned=(mara,))
     assert "mark-reasoning" in markup(
         open_page("item", reviewer="Ben", response=answer.response_id)
@@ -171,16 +169,8 @@ def secret_queue(name, items):
 def half_hidden(store, hidden_bad):
     """Store nine weeks of answers; Mara reviews the type ``secret`` blind, of which one in so many becomes bad."""
     log, to = GradedLog(store), "command"
-    version = log.version()
-    today = utc_day(utc_now())
-    for week in range(9):
-        for query_type, every in (("open", 10), ("secret", 10 if week < 4 else hidden_bad)):
-            ids = log.answers(40, day=today - 63 + 7 * week, query_type=query_type)
-            bad = ids[::every]
-            labels = labels_in(ids, bad)
-            scores = {id_: {"groundedness": 0.1 if id_ in bad else 0.9} for id_ in ids}
-            log.say(version, {id_: scores[id_] | labels[id_] for id_ in ids})
-            log.reviews(labels, "Ada")
+    nine_weeks(log, 10, query_type="open")
+    nine_weeks(log, hidden_bad, query_type="secret")
     for rule in (
         WrittenRule(name="mean", when=AlertCondition.LEVEL, to=(to,), below=0.8),
         WrittenRule(name="flags", when=AlertCondition.OPEN_FLAGS, to=(to,), above=100),

@@ -5,18 +5,17 @@ from types import SimpleNamespace
 import pytest
 
 from app_pages import click, enter, markup, with_label
-from judgeboard.domain import Decision, Label
+from judgeboard.domain import Label
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import QUEUE_ITEM
 from judgeboard_dashboard.review.screen import implied_words
 from judgeboard_dashboard.widgets import bulk
-from queue_case import queue_case
+from queue_case import CONFIRM, DISMISS
 from stored_rows import write_to
 
 
 @pytest.mark.parametrize("page_name", ["open_flags", "responses"])
-def test_all_answers_of_a_filter_are_decided_once_and_undone_once(open_page, page_store, page_name):
-    case = queue_case(page_store)
+def test_all_answers_of_a_filter_are_decided_once_and_undone_once(open_page, case, page_name):
     case.flagged(*(0.1 for _ in range(55)))
 
     def press(page, key):
@@ -34,9 +33,7 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(open_page, pag
     # More than 20 are asked about.
     assert set(case.flag_states()) == {"open"}
     assert page.button(key=f"{page_name}_bulk_confirm").label == "Confirm 55 answers?"
-    assert implied_words(
-        {Decision.CONFIRM: Label.HALLUCINATED, Decision.DISMISS: Label.GROUNDED}
-    ) in markup(page)
+    assert implied_words({CONFIRM: Label.HALLUCINATED, DISMISS: Label.GROUNDED}) in markup(page)
     press(page, f"{page_name}_bulk_confirm")
     assert set(case.flag_states()) == {"confirmed"}
     page = open_page(page_name)  # as after a reload
@@ -60,8 +57,7 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(open_page, pag
     assert dict(page.query_params) == {"rows": "open"}
 
 
-def test_selected_rows_are_the_ones_decided(open_page, page_store, monkeypatch):
-    case = queue_case(page_store)
+def test_selected_rows_are_the_ones_decided(open_page, case, monkeypatch):
     ids = case.flagged(0.1, 0.2, 0.3)
     data_frame = bulk.data_frame
 

@@ -6,7 +6,6 @@ from app_pages import field_of, keys, markup, press, shown
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import comment
 from judgeboard.store.reviews import comments_on
-from queue_case import queue_case
 from stored_rows import read
 
 
@@ -69,8 +68,7 @@ def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
     assert not has_field(nobody)
 
 
-def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(open_page, page_store):
-    case = queue_case(page_store)
+def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(open_page, case):
     case.queue_of(
         0.1,
         blind_judge=True,

@@ -1,24 +1,18 @@
 """The page of conflicts."""
 
-import pytest
 from sqlalchemy import update
 
 from app_pages import field_of, in_address, press, shown, texts
-from judgeboard.domain import ItemState, QueueOrder
+from judgeboard.domain import ItemState
 from judgeboard.store.tables import DRAFT, QUEUE_ITEM
 from judgeboard_dashboard.review.drafts import draft_writer
-from queue_case import CONFIRM, DISMISS, queue_case
-
-
-@pytest.fixture
-def case(page_store):
-    return queue_case(page_store)
+from queue_case import CONFIRM, DISMISS
 
 
 def test_more_conflicts_than_the_page_shows_are_not_counted_as_all(open_page, page_store, case):
     case.queue_of(*[0.1] * 200, needed=2)
     case.judge(*case.add("late"), 0.01)  # joins last, but is the worst and reviewed first
-    case.review(case.mara, CONFIRM)
+    case.review(case.mara)
     case.review(case.jon, DISMISS)
     words = texts(open_page("conflicts"))
     assert "1 open conflict." in words
@@ -36,7 +30,7 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
 ):
     case.queue_of(0.1, 0.2, needed=2)
     for _ in range(2):
-        case.review(case.mara, CONFIRM)
+        case.review(case.mara)
         case.review(case.jon, DISMISS)
     first, second = (str(item["id"]) for item in case.items())
 
@@ -69,7 +63,7 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
 def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, case):
     case.queue_of(0.1, needed=2)
     proposed, corrected = "It is 50 m long.", "It is 60 m long."
-    case.review(case.mara, CONFIRM, corrected_answer=proposed)
+    case.review(case.mara, corrected_answer=proposed)
     case.review(case.jon, DISMISS)
     address = {"reviewer": "Lead", "conflict": str(case.items()[0]["id"])}
     page = press(open_page("conflicts", **address), "correct_")
@@ -89,9 +83,7 @@ def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, cas
 def test_each_person_has_one_card_and_one_line_where_a_reveal_changed_nothing(open_page, case):
     case.flagged(0.1)
     people = (case.mara, case.jon, case.lead)
-    case.queue(
-        needed=3, blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=people
-    )
+    case.queue(needed=3, blind_judge=True, blind_people=True, order="oldest", assigned=people)
     for who, decision in ((case.mara, CONFIRM), (case.jon, DISMISS), (case.lead, DISMISS)):
         case.reveal(case.review(who, decision), who, decision)
     names = [person.name for person in people]

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from app_pages import in_address, labels, markup, press, text_with, texts, with_label
+from app_pages import check_markup, in_address, labels, markup, press, text_with, texts, with_label
 from job_steps import ended, working
-from judgeboard.domain import QueueOrder, Response
+from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import failure, verdict
 from judgeboard.runs.estimates import flag_words
 from judgeboard.runs.jobs import recent_jobs
@@ -16,8 +16,9 @@ from judgeboard.store.items import find_responses
 from judgeboard.store.storing import store_responses
 from judgeboard_dashboard.review.again import last_settings
 from query_plans import statements_of
-from queue_case import queue_case
 from stored_rows import read, write_to
+
+GOOD = verdict(groundedness=0.9, quality=4)
 
 
 def add(store, *names):
@@ -59,10 +60,12 @@ def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(
     # The cost is known before the press.
     assert text_with(page, "(gpt-4o-mini)", "$ 0.0")
     calls = len(endpoint.server.requests)
-    endpoint.reply = verdict(groundedness=0.9, quality=4)
+    endpoint.reply = GOOD
     press(page, "judge_again")
     (job,) = recent_jobs(page_store)
-    assert (job.actor, job.where, job.selected) == ("Mara", RowFilter(response_ids=(answer,)), 1)
+    assert job.actor == "Mara"
+    assert job.where == RowFilter(response_ids=(answer,))
+    assert job.selected == 1
     press(page, "quality3")  # keys go on working while it runs
     press(page, "judge_again")  # and a second press starts no second job
     assert len(recent_jobs(page_store)) == 1
@@ -89,7 +92,7 @@ def test_an_answer_of_a_list_keeps_its_place_and_is_decided_after_it_was_judged_
     assert f"Saved: confirmed {name}" in head(page)
     press(page, "undo")
     assert f"{place}{name}" in head(page)
-    endpoint.reply = verdict(groundedness=0.9, quality=4)
+    endpoint.reply = GOOD
     page = worked(press(page, "judge_again"), page_store)
     assert f"(2) · {name}" in head(page)
     assert place not in head(page)
@@ -101,9 +104,7 @@ def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(page_store, open_p
     answer = judged(page_store, endpoint)
     endpoint.reply = failure(401, "bad key")
     page = worked(press(open_page("item", response=answer), "judge_again"), page_store)
-    assert "Not judged again: " in markup(page)
-    assert "HTTP 401" in markup(page)
-    assert "0.20" in markup(page)
+    check_markup(page, "Not judged again: ", "HTTP 401", "0.20")
 
 
 def test_a_missing_key_is_said_before_and_after_the_press(
@@ -132,20 +133,18 @@ def test_imported_verdicts_are_said_to_be_no_judge(open_flag, sqlite_store):
     assert not recent_jobs(sqlite_store)
 
 
-def test_a_blind_queue_offers_it_after_the_grade(open_page, page_store, endpoint):
-    case = queue_case(page_store)
-    case.queue_of(0.1, blind_judge=True, blind_people=True, order=QueueOrder.OLDEST)
+def test_a_blind_queue_offers_it_after_the_grade(open_page, case, endpoint):
+    case.queue_of(0.1, blind_judge=True, blind_people=True, order="oldest")
     page = open_page("item", queue="q")
     assert "Judge again" not in labels(page)
     assert "Judge again" in labels(press(page, "confirm_"))
 
 
-def test_in_a_queue_the_item_stays_with_both_verdicts(open_page, page_store, endpoint):
+def test_in_a_queue_the_item_stays_with_both_verdicts(open_page, page_store, case, endpoint):
     judged(page_store, endpoint)
-    case = queue_case(page_store)
-    case.queue(order=QueueOrder.OLDEST, flagged_only=False, max_items=5)
+    case.queue(order="oldest", flagged_only=False, max_items=5)
     page = press(open_page("item", queue="q"), "judge_again")
-    endpoint.reply = verdict(groundedness=0.9, quality=4)
+    endpoint.reply = GOOD
     page = worked(page, page_store)
     assert verdicts_beside(page)["Now"].startswith("0.90, 4")
     assert in_address(page, "queue") == "q"

@@ -117,7 +117,8 @@ def test_where_the_quality_is_graded_too_each_digit_is_for_one_field_after_the_o
     keys.press(*"445", "Y")
     [review] = queues.case.reviews()
     scores = {row["dimension"]: row["value"] for row in queues.case.rows(REVIEW_SCORE)}
-    assert (review["quality"], scores) == (4, {"tone": 4, "safety": 5})
+    assert review["quality"] == 4
+    assert scores == {"tone": 4, "safety": 5}
 
 
 def test_each_key_of_a_conflict(queues, keys):

@@ -67,7 +67,8 @@ def test_in_an_overlap_the_worse_claim_wins_and_both_are_listed():
 
 def test_a_quote_that_is_not_found_is_listed_as_such_and_never_marked():
     [lost] = numbered([claim(ClaimStatus.SUPPORTED, None, None)])
-    assert (lost.sign, lost.status) == ("∅1", "notfound")
+    assert lost.sign == "∅1"
+    assert lost.status == "notfound"
     assert answer_spans([lost], "text") == []
 
 

@@ -11,10 +11,8 @@ from judgeboard.domain import (
     AspectPreference,
     ClaimMark,
     ClaimStatus,
-    Decision,
     Grade,
     Preference,
-    QueueOrder,
 )
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import ensure_reviewer
@@ -25,7 +23,7 @@ from judgeboard.store.own_reviews import OwnReview, own_reviews_page
 from judgeboard.store.reviews import Review, find_review
 from judgeboard_dashboard.review.people import pair_rows, preference_words, rows_of
 from pair_log import add_pairs
-from queue_case import queue_case
+from queue_case import CONFIRM, DISMISS, queue_case
 from stored_rows import read
 
 
@@ -38,7 +36,7 @@ def mine(page_rows, sqlite_store):
     decision = Submission(
         flag_id=page_rows.flags["claims"],
         reviewer=case.mara,
-        decision=Decision.CONFIRM,
+        decision=CONFIRM,
         seconds=8.0,
         grade=grade,
         request_key="one",
@@ -63,8 +61,10 @@ def test_they_are_listed_newest_first_with_every_text_and_only_the_author_sees_t
     rows = table(page, "Review")
     assert list(rows["Id"]) == ["two-judges", "good", "claims"]
     assert list(rows["Review"])[1:] == ["Graded", "Confirmed"]
-    assert (rows["Note"][0], rows["Corrected answer"][0]) == ("wrong rock", "It is granite.")
-    assert (rows["Note"][2], rows["Seconds"][2]) == ("no", 8)
+    assert rows["Note"][0] == "wrong rock"
+    assert rows["Corrected answer"][0] == "It is granite."
+    assert rows["Note"][2] == "no"
+    assert rows["Seconds"][2] == 8
     assert "granite" not in shown(open_page("my_reviews", reviewer="Jon"))
 
 
@@ -72,10 +72,8 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(
     page_rows, sqlite_store, open_page
 ):
     case = queue_case(sqlite_store)
-    case.queue(
-        where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST
-    )
-    case.reveal(case.review(case.mara, Decision.CONFIRM), case.mara, Decision.DISMISS)
+    case.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order="oldest")
+    case.reveal(case.review(case.mara), case.mara, DISMISS)
     rows = table(open_page("my_reviews"), "Review")
     # One person, one answer, one line.
     [words] = rows["Review"]
@@ -111,10 +109,13 @@ def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_flag, sqli
     changed = read(sqlite_store, find_review, item.reviews[0].id)
     new, old = item.reviews
     assert new.decision == "dismiss"
-    assert (new.grade.quality, new.grade.note, len(new.grade.claim_marks)) == (4, "no", 1)
+    assert new.grade.quality == 4
+    assert new.grade.note == "no"
+    assert len(new.grade.claim_marks) == 1
     # The time of the first look stays counted.
     assert (changed.seconds or 0) >= 8
-    assert (old.decision, old.stands) == ("confirm", False)
+    assert old.decision == "confirm"
+    assert old.stands is False
     states = {flag.id: flag.state for flag in item.flags}
     assert states[page_rows.flags["claims"]] == "dismissed"
 
@@ -163,7 +164,7 @@ def test_a_line_names_the_stored_answers_and_leads_to_its_pair(preferences, word
 def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_page, sqlite_store):
     case = queue_case(sqlite_store)
     [pair_id] = add_pairs(sqlite_store, 1, query_type="pairs")
-    case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST)
+    case.queue("pairs", subject="pairs", order="oldest")
     case.review(case.mara, Preference.TIE, "pairs")
     page = click(open_page("my_reviews"), "my_other")
     assert "1 preference, " in shown(page)

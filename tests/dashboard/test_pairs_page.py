@@ -6,7 +6,7 @@ import re
 import pytest
 
 from app_pages import in_address, keys, labels, press, shown, table, texts
-from judgeboard.domain import Preference, QueueOrder, Shown
+from judgeboard.domain import Preference, Shown
 from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.people.roster import ensure_reviewer, set_sources
 from judgeboard.reviews.shown import order_for
@@ -83,11 +83,8 @@ def test_a_pair_is_shown_with_the_verdicts_of_judges_and_the_preferences_of_peop
     assert len(lines_of(press(app, "pairs_back"))) == len(pair_ids)
 
 
-def test_a_pair_to_review_blind_is_shown_only_after_the_own_preference(
-    pair_ids, page_store, open_page
-):
-    case = queue_case(page_store)
-    case.queue("blind", subject="pairs", order=QueueOrder.OLDEST, assigned=(case.mara,))
+def test_a_pair_to_review_blind_is_shown_only_after_the_own_preference(pair_ids, case, open_page):
+    case.queue("blind", subject="pairs", order="oldest", assigned=(case.mara,))
     assert "alpha-model" not in shown(open_page("pairs", pair=pair_ids[0]))
     case.review(case.mara, Preference.A, "blind")
     assert "alpha-model" in shown(open_page("pairs", pair=pair_ids[0]))
@@ -148,7 +145,7 @@ def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
         ("old or new", "pairs", only_some),
         ("answers", "answers", RowFilter()),
     ):
-        rules = {"subject": subject, "where": where, "order": QueueOrder.OLDEST}
+        rules = {"subject": subject, "where": where, "order": "oldest"}
         case.queue(name, assigned=(case.mara,), **rules)
     app = open_page("pairs")
     [line] = [each for each in texts(app) if each.startswith("old or new")]
@@ -162,12 +159,11 @@ def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
 
 
 def test_pairs_of_a_queue_are_decided_by_the_sides_of_the_reader_and_nothing_hidden_is_shown(
-    page_store, open_page
+    page_store, case, open_page
 ):
-    case = queue_case(page_store)
     ids = add_pairs(page_store, 6, gold=Preference.B, model_a="hiddenmodel", model_b="hiddenwriter")
     record(page_store, ids, {"ab": "aaaaaa", "ba": "aaaaaa"}, name="hiddenjudge")
-    case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST, assigned=(case.mara,))
+    case.queue("pairs", subject="pairs", order="oldest", assigned=(case.mara,))
     app = open_page("item", queue="pairs")
     lefts, said = set(), []
     for side in ("left", "tie", "right", "right", "tie", "left"):
@@ -186,11 +182,10 @@ def test_pairs_of_a_queue_are_decided_by_the_sides_of_the_reader_and_nothing_hid
 
 
 def test_a_pair_in_conflict_names_its_sides_as_this_page_and_who_saw_them_the_other_way_round(
-    page_store, open_page
+    page_store, case, open_page
 ):
-    case = queue_case(page_store)
     [pair_id] = add_pairs(page_store, 1)
-    case.queue("split", subject="pairs", order=QueueOrder.OLDEST, needed=2)
+    case.queue("split", subject="pairs", order="oldest", needed=2)
     case.review(case.mara, Preference.A, "split")
     split = case.review(case.jon, Preference.B, "split")
     app = open_page("conflicts", reviewer="Lead", conflict=split.item_id)

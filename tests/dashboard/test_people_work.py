@@ -19,7 +19,7 @@ def case(page_store):
     case = queue_case(page_store)
     case.queue_of(0.1, 0.2, 0.3, needed=2, assigned=(case.mara, case.jon))
     for decision in (DISMISS, CONFIRM):
-        decided = case.review(case.mara, CONFIRM, label=Label.HALLUCINATED)
+        decided = case.review(case.mara, label=Label.HALLUCINATED)
         case.review(case.jon, decision)
         if decision is DISMISS:
             case.adjudicate(decided.item_id, CONFIRM, REASON, label=Label.HALLUCINATED)
@@ -90,7 +90,7 @@ def test_in_training_the_gold_label_is_told_after_each_item(open_page, case):
 
 
 def test_training_that_is_open_to_everybody_counts_all_its_items_from_the_first(open_page, case):
-    decided = case.review(case.mara, CONFIRM)
+    decided = case.review(case.mara)
     case.review(case.jon, DISMISS)
     case.adjudicate(decided.item_id, CONFIRM, REASON)
     case.queue("training", training=True)

@@ -49,7 +49,8 @@ def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_t
     press(app, "issue_save")
     assert f"1: {title}" in shown(app)
     stored = read(page_store, get_issue, 1)
-    assert (stored.owner, stored.filter) == ("Mara", RowFilter(text="plain-0"))
+    assert stored.owner == "Mara"
+    assert stored.filter == RowFilter(text="plain-0")
     app = press(
         press(open_page("problems", new="1", text="plain-0"), "problems_clear"), "issue_back"
     )

@@ -7,6 +7,8 @@ import pytest
 
 from app_pages import (
     button_labels,
+    check_markup,
+    check_shown,
     click,
     enter,
     in_address,
@@ -18,7 +20,7 @@ from app_pages import (
     with_label,
 )
 from graded_log import GradedLog
-from judgeboard.domain import Decision, QueueOrder, Response
+from judgeboard.domain import Response
 from judgeboard.formats.output import Table
 from judgeboard.reviews.nothing_left import NothingLeft
 from judgeboard.store.filters import RowFilter
@@ -33,7 +35,7 @@ from judgeboard_dashboard.review.queues import (
 )
 from judgeboard_dashboard.widgets.tables import table_frame
 from judgeboard_dashboard.widgets.texts import day
-from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
+from queue_case import CONFIRM, DISMISS, UNSURE
 from stored_rows import write_to
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -82,8 +84,7 @@ def test_an_empty_database_names_the_next_command(page_store, open_page):
     assert "step_Import a log" in keys(page)
     write_to(page_store, store_responses, [Response("log", "one", "q", "a", ("p",))])
     page = open_page("open_flags")
-    assert "1 answer, " in markup(page)
-    assert "--judge lexical" in markup(page)
+    check_markup(page, "1 answer, ", "--judge lexical")
 
 
 def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, open_page):
@@ -92,31 +93,22 @@ def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, op
     assert "no database at" in markup(page)
 
 
-@pytest.fixture
-def case(sqlite_store):
-    return queue_case(sqlite_store)
-
-
 def test_the_reveal_compares_with_the_judge_that_has_a_verdict(open_page, page_store, case):
     case.flagged(0.9)  # the primary judge's only verdict
     [response_id] = case.add("second alone")
     case.judge(response_id, 0.1, judge="second")
     write_to(page_store, set_setting, "primary_judge", "rag", "test")
     alone = RowFilter(ids=("second alone",))
-    case.queue(
-        where=alone, flagged_only=False, max_items=1, blind_judge=True, order=QueueOrder.OLDEST
-    )
+    case.queue(where=alone, flagged_only=False, max_items=1, blind_judge=True, order="oldest")
     page = press(press(open_page("item", queue="q"), "groundednessD_"), "confirm_")
     assert text_with(page, "You: 0.50", "second v1: 0.10")
     assert "rag has not" in shown(page)
 
 
 def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case):
-    case.queue_of(
-        0.1, 0.2, 0.3, 0.4, needed=2, order=QueueOrder.OLDEST, assigned=(case.mara, case.jon)
-    )
+    case.queue_of(0.1, 0.2, 0.3, 0.4, needed=2, order="oldest", assigned=(case.mara, case.jon))
     for of_jon in (DISMISS, CONFIRM):
-        case.review(case.mara, CONFIRM)
+        case.review(case.mara)
         case.review(case.jon, of_jon)
     case.review(case.mara, UNSURE)
     case.lease(case.mara)
@@ -146,7 +138,7 @@ def test_what_is_finished_is_told_in_whole_per_cent_and_all_of_it_once_all_is(ca
     case.queue_of(0.1, 0.2, 0.3)
     shares = []
     for _ in range(3):
-        case.review(case.mara, CONFIRM)
+        case.review(case.mara)
         shares.append(table_frame(list_table([case.progress()], case.mara.id))["Finished"].item())
     assert shares == [33, 66, 100]
 
@@ -160,19 +152,16 @@ def test_a_random_sample_that_is_short_is_explained(case):
 
 
 @pytest.fixture
-def queues(page_store):
-    made = queue_case(page_store)
-    made.flagged(0.1, 0.2, *(0.9 for _ in range(150)))
-    return made
+def queues(case):
+    case.flagged(0.1, 0.2, *[0.9] * 150)
+    return case
 
 
 def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page):
     page = open_page("queues", reviewer="Lead", new="1")
-    assert "2 answers match." in markup(page)
-    assert "will have 2." in markup(page)
+    check_markup(page, "2 answers match.", "will have 2.")
     enter(page, "nq_preset", "random")
-    assert "152 answers match." in markup(page)
-    assert "will have 100," in markup(page)
+    check_markup(page, "152 answers match.", "will have 100,")
     assert page.text_input(key="nq_name").value == f"Random answers, {day(datetime.now(UTC))}"
     enter(page, "nq_preset", "worst")
     # A proposal follows the preset.
@@ -193,15 +182,16 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page):
     assert queues.progress("gold").assigned_to == (queues.jon, queues.mara)
     names = "flagged_only", "max_items", "drawn_from", "sort", "reviews_needed"
     assert [row[name] for name in names] == [False, 20, 152, "random", 2]
-    assert (row["blind_judge"], row["blind_people"]) == (True, True)
-    assert (row["grades"], row["optional_grades"]) == (("label", "groundedness"), ("quality",))
+    assert row["blind_judge"] is True
+    assert row["blind_people"] is True
+    assert row["grades"] == ("label", "groundedness")
+    assert row["optional_grades"] == ("quality",)
 
 
 def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page):
     flags = open_page("open_flags", reviewer="Lead", query_type="complex", rule="low_groundedness")
     page = open_page("queues", reviewer="Lead", **press(flags, "open_flags_queues").query_params)
-    assert "complex, low groundedness" in shown(page)
-    assert "6 answers match." in shown(page)
+    check_shown(page, "complex, low groundedness", "6 answers match.")
     name = "Of the form"
     enter(page, "nq_name", name)
     order = with_label(page.selectbox, "Order")
@@ -230,7 +220,7 @@ def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_noth
 
     assert starts("Mara")[0]
     for _ in range(2):
-        queues.review(queues.mara, Decision.CONFIRM, "legal", label="hallucinated")
+        queues.review(queues.mara, CONFIRM, "legal", label="hallucinated")
     for who, reviewed in (("Mara", 2), ("Jon", 0)):
         reason = NothingLeft(2, reviewed, with_others=0, skipped=0).note.text
         offered, words = starts(who)
@@ -262,23 +252,21 @@ def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page):
         assert "No open flags" not in markup(page)
         assert "left for you" not in markup(open_page(name, reviewer="Jon"))
     for _ in range(2):
-        queues.review(queues.mara, Decision.CONFIRM, "legal")
+        queues.review(queues.mara, CONFIRM, "legal")
     assert "left for you" not in markup(open_page("open_flags", reviewer="Mara"))
 
 
 @pytest.fixture
-def stored_queues(page_store):
-    made = queue_case(page_store)
-    made.flagged(*(0.1 for _ in range(40)), *(0.9 for _ in range(160)))
-    return made
+def stored_queues(case):
+    case.flagged(*[0.1] * 40, *[0.9] * 160)
+    return case
 
 
 def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues, open_page):
     page = open_page("queues", reviewer="Lead", new="plan")
     # All answers are to one question from the same passages: labels of more of them tell little
     # more of the app.
-    assert "±38.5 percentage points" in markup(page)
-    assert "(correlation 0.15)" in markup(page)
+    check_markup(page, "±38.5 percentage points", "(correlation 0.15)")
     slider = with_label(page.select_slider, "Answers to label")
     slider.set_value(50).run()
     assert "±40.3 percentage points" in markup(page)
@@ -287,8 +275,10 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues
     assert "with 50 answers" in markup(page)
     [row] = stored_queues.rows(QUEUE)
     assert row["name"].endswith(": 50 labels")
-    assert (row["max_items"], row["drawn_from"]) == (50, 200)
-    assert (row["blind_judge"], row["implied_labels"]) == (True, True)
+    assert row["max_items"] == 50
+    assert row["drawn_from"] == 200
+    assert row["blind_judge"] is True
+    assert row["implied_labels"] is True
     assert [stratum["answers"] for stratum in row["plan"]["strata"]] == [40, 160]
     # The queue leads to its figure after the first review.
     assert "queue_rate" not in keys(page)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import ClaimStatus, Decision, Label, QueueOrder
+from judgeboard.domain import ClaimStatus, Label
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.people.roster import set_sources
 from judgeboard.reviews.failure_modes import save_mode
@@ -25,10 +25,10 @@ from judgeboard_dashboard.review.screen import problem_question
 from judgeboard_dashboard.review.signals import primary_verdict
 from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue
 from query_plans import plans_of, statements_of
-from queue_case import queue_case
+from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
 
 STATEMENTS_A_PRESS = 64  # the last is the event of a conflict
-BLIND = {"blind_judge": True, "blind_people": True, "order": QueueOrder.OLDEST}
+BLIND = {"blind_judge": True, "blind_people": True, "order": "oldest"}
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def actions_on(work, session):
     )
 
 
-def press(work, session, decision=Decision.CONFIRM):
+def press(work, session, decision=CONFIRM):
     """Decide what is on the screen (after the reveal: None keeps), as the page does in one run."""
     actions_on(work, session).decide(decision)
     work.lease_items(1)
@@ -84,7 +84,7 @@ def test_a_press_sends_as_many_statements_in_a_long_queue_as_in_a_short_one(case
     counts = []
     for place in range(30):
         with statements_of(case.store) as sent:
-            press(work, session, (Decision.CONFIRM, Decision.DISMISS, Decision.UNSURE)[place % 3])
+            press(work, session, (CONFIRM, DISMISS, UNSURE)[place % 3])
         counts.append(len(sent))
     assert work.position == "31 of 120"
     assert max(counts[3:]) == max(counts[:3]), counts
@@ -141,7 +141,7 @@ def test_where_the_label_is_required_it_makes_the_decision_unless_the_quality_is
     shown.save()
     assert session.refused
     assert "quality" in session.message
-    shown.decide(Decision.CONFIRM)
+    shown.decide(CONFIRM)
     assert [(row["label"], row["quality"], row["decision"]) for row in case.reviews()] == [
         ("hallucinated", None, "confirm"),
         ("grounded", None, "dismiss"),
@@ -156,7 +156,7 @@ def test_after_a_blind_grade_the_judge_is_shown_and_keeping_stores_the_same_grad
     first = actions_on(work, session)
     assert work.current.item.currents == ()
     first.give("groundedness", 0.5)
-    press(work, session, Decision.CONFIRM)
+    press(work, session, CONFIRM)
     assert work.reveal.leased.item.currents[0].groundedness == 0.42
     assert session.draft(first.subject).groundedness == 0.5
     press(work, session, None)
@@ -182,7 +182,8 @@ def test_where_another_queue_hides_the_judge_or_no_judge_has_a_verdict_the_next_
         ids = case.add("not judged", "not judged either")
     work, session = started(case, **BLIND, flagged_only=is_judged, max_items=2)
     press(work, session)
-    assert (work.reveal, work.current.item.response_id) == (None, ids[1])
+    assert work.reveal is None
+    assert work.current.item.response_id == ids[1]
     assert session.message.startswith("Saved")
 
 
@@ -196,8 +197,11 @@ def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch
     monkeypatch.setattr(actions, "reveal", refused)
     press(work, session)
     assert len(case.reviews()) == 1
-    assert (work.reveal, work.current.item.response_id, work.done) == (None, ids[1], 1)
-    assert (session.message.partition(":")[0], session.refused) == ("Saved", False)
+    assert work.reveal is None
+    assert work.current.item.response_id == ids[1]
+    assert work.done == 1
+    assert session.message.partition(":")[0] == "Saved"
+    assert session.refused is False
 
 
 @on_sqlite
@@ -239,7 +243,8 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case):
     decided = [row for row in case.reviews() if row["decision"]]
     assert [row["response_id"] for row in decided] == ids
     [kept] = [row for row in case.reviews() if not row["decision"]]
-    assert (kept["response_id"], kept["note"]) == (ids[0], "typed in vain?")
+    assert kept["response_id"] == ids[0]
+    assert kept["note"] == "typed in vain?"
 
 
 @on_sqlite
@@ -306,7 +311,8 @@ def test_both_reviewers_of_a_queue_see_the_same_total(case):
     press(mara, session)
     actions_on(mara, session).skip()  # then Jon may get it
     mara.lease_items(READ_AHEAD)
-    assert (mara.position, jon.position) == ("2 of 8", "1 of 8")
+    assert mara.position == "2 of 8"
+    assert jon.position == "1 of 8"
     assert begin(case.store, "q", case.mara).position == "2 of 8"
 
 
@@ -328,12 +334,12 @@ def test_a_full_disk_is_said_in_words_and_the_same_key_saves_the_kept_decision_l
     work, session = started(case)
     session.draft(ids[0]).notes["note"] = "long " * 20_000  # needs more room than the file has
     with full_disk(case.store):
-        actions_on(work, session).decide(Decision.DISMISS)
+        actions_on(work, session).decide(DISMISS)
     assert "disk" in session.message
     assert "press N" in session.message
     assert session.draft(ids[0]).notes["note"]
     assert not case.reviews()
-    actions_on(work, session).decide(Decision.DISMISS)
+    actions_on(work, session).decide(DISMISS)
     assert [row["decision"] for row in case.reviews()] == ["dismiss"]
     assert session.message == "Saved: dismissed a0"
 
@@ -371,17 +377,16 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case):
     declined = work.undoable[-1]
     undo_in_queue(case.store, session, work, declined)
     assert session.message.startswith("Undone: a1")
-    assert (work.current.item.response_id, session.draft(ids[1]).notes["note"]) == (
-        ids[1],
-        "half done",
-    )
+    assert work.current.item.response_id == ids[1]
+    assert session.draft(ids[1]).notes["note"] == "half done"
     assert work.position == "2 of 2"
     undo_in_queue(case.store, session, work, declined)  # a second press of the same screen
     assert not session.refused
     actions_on(work, session).skip()
     undo_in_queue(case.store, session, work, work.undoable[-1])
     undo_in_queue(case.store, session, work, work.undoable[-1])  # the decision before
-    assert (work.current.item.response_id, work.undoable) == (ids[0], [])
+    assert work.current.item.response_id == ids[0]
+    assert work.undoable == []
     assert case.lease(case.jon).response_id == ids[0]
 
 

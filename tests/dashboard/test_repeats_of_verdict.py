@@ -1,15 +1,12 @@
 """How far a judge's repeats differ stands beside its verdict, and is hidden with it."""
 
-import pytest
-
 from app_pages import shown
-from judgeboard.domain import JudgeVersion, QueueOrder, Status, Verdict
+from judgeboard.domain import JudgeVersion, Status, Verdict
 from judgeboard.methods.repeats.run import repeats_report
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
-from queue_case import queue_case
 from stored_rows import read, write_to
 
 FIVE = [(0.4, 2), (0.45, 2), (0.42, 2), (0.8, 3), (0.41, 2)]
@@ -20,11 +17,6 @@ def ok(groundedness, quality):
 
 
 LATER = (ok(0.1, 1),)
-
-
-@pytest.fixture
-def case(page_store):
-    return queue_case(page_store)
 
 
 def judged(case, *verdicts, later=LATER):
@@ -66,5 +58,5 @@ def test_a_judge_that_was_asked_once_or_is_hidden_shows_no_repeats(case, open_pa
     hidden = judged(case, *(ok(*each) for each in FIVE), later=())
     assert "5 repeats" in shown(open_page("item", response=hidden))
     where = RowFilter(response_ids=(hidden,))
-    case.queue(where=where, order=QueueOrder.OLDEST, blind_judge=True)
+    case.queue(where=where, order="oldest", blind_judge=True)
     assert "repeats" not in shown(open_page("item", response=hidden))

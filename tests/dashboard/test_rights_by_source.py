@@ -16,7 +16,7 @@ import judgeboard
 from agent_client import Agent
 from app_pages import charts, click, markup, with_label
 from cli_commands import command_examples
-from graded_log import BAD, GradedLog, labels_in
+from graded_log import GradedLog, nine_weeks
 from judgeboard.cli import options
 from judgeboard.cli.app import root, run
 from judgeboard.mcp.tools import TOOLS
@@ -28,7 +28,6 @@ from judgeboard.receiving.receiver import Receiver
 from judgeboard.reports.datasets import shapes, write_dataset
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.api_keys import key_of_token
-from judgeboard.store.clock import utc_now
 from judgeboard.store.export import export_tables, exports
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
@@ -36,7 +35,6 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.queues import new_queue
 from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import find_reviewer
-from judgeboard.text import utc_day
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.gate import MANAGED
 from judgeboard_dashboard.sign_in import own_cookie
@@ -268,25 +266,19 @@ def test_no_command_prints_anything_of_another_source(case, tmp_path, monkeypatc
     assert seen_in_source() - reached == NOT_REACHED
 
 
-def nine_weeks(store, *, with_others):
+def weeks_of_sources(store, *, with_others):
     """Store nine weeks of answers of the source ``log``, with labels and flags; the others change for the worse."""
-    log, today = GradedLog(store), utc_day(utc_now())
-    version = log.version()
-    for source, query_type in (("log", "QA"), ("mark-source", "mark-type"))[: 1 + with_others]:
-        for week in range(9):
-            bad_of = 10 if source == "log" or week < 4 else 2
-            ids = log.answers(40, day=today - 63 + 7 * week, query_type=query_type, source=source)
-            labels = labels_in(ids, set(ids[::bad_of]))
-            scores = {id_: 0.1 if labels[id_]["label"] is BAD else 0.9 for id_ in ids}
-            log.say(version, {id_: {"groundedness": scores[id_], **labels[id_]} for id_ in ids})
-            log.reviews(labels, "Ada")
+    log = GradedLog(store)
+    for source, query_type, worse in (("log", "QA", 10), ("mark-source", "mark-type", 2))[
+        : 1 + with_others
+    ]:
+        nine_weeks(log, worse, query_type=query_type, source=source)
         where = RowFilter(sources=(source,))
         options = new_queue(f"of {source}", where, flagged_only=False, max_items=30)
         create_queue(store, options, by="cli:root")
     watch(store, by="test")
-    mara = ensure_reviewer(store, "page", "Mara")
+    ensure_reviewer(store, "page", "Mara")
     set_sources(store, "Mara", ["log"], "cli:root", origin="page")
-    assert mara.id > 0
     return store
 
 
@@ -297,7 +289,7 @@ def test_pages_and_exports_are_the_same_whether_or_not_there_are_other_sources(
     queries = {"item": {"response": 1}, "trends": {"tables": True}}
     pages, files = [], []
     for with_others in (False, True):
-        store = nine_weeks(new_store(), with_others=with_others)
+        store = weeks_of_sources(new_store(), with_others=with_others)
         database = str(store.engine.url.database)
         monkeypatch.setenv("JUDGEBOARD_DB", database)
         monkeypatch.setattr(texts, "DEFAULT_DATABASE", database)  # commands need no --db

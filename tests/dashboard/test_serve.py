@@ -182,18 +182,23 @@ def test_a_server_killed_in_the_middle_of_a_job_finishes_it_after_a_restart(sqli
         (None, True),  # a program
         ("http://localhost:PORT", True),
         ("http://LOCALHOST:PORT", True),
-        ("https://localhost:PORT", False),
-        ("http://localhost:9999", False),  # another server of this machine
-        ("http://localhost", False),
-        ("http://127.0.0.1:PORT", False),
-        ("http://localhost:PORT.evil.example", False),
-        ("http://localhost:PORT/", False),
-        ("http://user@localhost:PORT", False),
-        ("http://localhost:PORT@evil.example", False),
-        ("http://evil.example/http://localhost:PORT", False),
-        ("https://evil.example", False),
-        ("null", False),
-        ("", False),
+        *(
+            (origin, False)
+            for origin in (
+                "https://localhost:PORT",
+                "http://localhost:9999",  # another server of this machine
+                "http://localhost",
+                "http://127.0.0.1:PORT",
+                "http://localhost:PORT.evil.example",
+                "http://localhost:PORT/",
+                "http://user@localhost:PORT",
+                "http://localhost:PORT@evil.example",
+                "http://evil.example/http://localhost:PORT",
+                "https://evil.example",
+                "null",
+                "",
+            )
+        ),
     ],
 )
 def test_pages_of_other_servers_send_upload_and_open_nothing(port, origin, own):

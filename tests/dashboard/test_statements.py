@@ -81,7 +81,8 @@ def test_nothing_to_mark_is_no_error():
     bound = MarkActions(ReviewSession(), 1, ())
     bound.next()
     bound.mark(SUPPORTED)
-    assert (bound.at, bound.draft.marks) == (None, {})
+    assert bound.at is None
+    assert bound.draft.marks == {}
 
 
 def test_a_copied_draft_is_not_changed_by_later_marks():
@@ -89,17 +90,20 @@ def test_a_copied_draft_is_not_changed_by_later_marks():
     bound.mark(SUPPORTED)
     kept = bound.draft.copied()
     bound.mark(SUPPORTED)
-    assert (len(kept.marks), len(bound.draft.marks)) == (1, 0)
+    assert len(kept.marks) == 1
+    assert len(bound.draft.marks) == 0
 
 
 def test_the_persons_mark_is_shown_beside_the_judges_status_and_the_current_one_is_outlined():
     bound = actions(claims=CLAIMS, judgment_id=7)
     bound.mark(CONTRADICTED)
     first, second = shown_by(bound, CLAIMS)
-    assert (first.sign, first.at) == ("✓1 you ✗", True)
+    assert first.sign == "✓1 you ✗"
+    assert first.at is True
     assert "claim 1, supported" in first.words
     assert first.words.endswith(": contradicted")
-    assert (second.sign, second.at) == ("∅2", False)
+    assert second.sign == "∅2"
+    assert second.at is False
     text = marked(ANSWER, answer_spans([first, second], ANSWER), here="a", there="q")
     assert "jb-at" in text
     assert 'data-n="✓1 you ✗"' in text
@@ -110,7 +114,8 @@ def test_of_sentences_only_marked_ones_are_shown():
     assert shown_by(bound) == []
     bound.next()
     [current] = shown_by(bound)
-    assert (current.status, current.at) == ("plain", True)
+    assert current.status == "plain"
+    assert current.at is True
     bound.mark(UNSUPPORTED)
     bound.next()
     shown = [(one.status, one.sign) for one in shown_by(bound)]

@@ -17,11 +17,8 @@ def test_the_newest_run_is_shown_against_the_one_before(open_page, runs):
     assert sentence.startswith("Average score ")
     assert "The gate fails." in sentence
     assert app.selectbox(key="run").options == [f"Run {run}" for run in reversed(runs)]
-    assert app.selectbox(key="baseline").options == [
-        f"Run {runs[1]}",
-        f"Run {runs[0]}",
-        "No baseline",
-    ]
+    baselines = [f"Run {runs[1]}", f"Run {runs[0]}", "No baseline"]
+    assert app.selectbox(key="baseline").options == baselines
     assert [row[0] for row in table_rows(app, "Candidate")] == list(reversed(runs))
     parts = texts(app, "jb-part")
     assert parts[1] == "By dimension"

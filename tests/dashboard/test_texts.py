@@ -13,13 +13,13 @@ from judgeboard_dashboard.widgets.texts import numbers
 
 @pytest.mark.parametrize(
     ("said", "bold"),
-    [
-        ("gpt-4 as judge v117: 2 of 14 checks warn", ["2", "14"]),
-        ("GPT-4/Vanilla_NoRules v1: 734 pairs", ["734"]),
-        ("llama-3.1-8b v1 and phi/3 looked at 1,344 verdicts", ["1,344"]),
-        ("right on 49 % [44, 54] of 300, 1 in 4, 2.5 points", ["49 %", "300", "1 in 4", "2.5"]),
-        ("rose in about the week of 12 Oct 2026, from 7 % to 97 %", ["7 %", "97 %"]),
-    ],
+    {
+        "gpt-4 as judge v117: 2 of 14 checks warn": ["2", "14"],
+        "GPT-4/Vanilla_NoRules v1: 734 pairs": ["734"],
+        "llama-3.1-8b v1 and phi/3 looked at 1,344 verdicts": ["1,344"],
+        "right on 49 % [44, 54] of 300, 1 in 4, 2.5 points": ["49 %", "300", "1 in 4", "2.5"],
+        "rose in about the week of 12 Oct 2026, from 7 % to 97 %": ["7 %", "97 %"],
+    }.items(),
 )
 def test_a_digit_inside_a_name_or_a_date_is_no_number(said, bold):
     assert re.findall(r"<b[^>]*>(.*?)</b>", numbers(said)) == bold

@@ -2,9 +2,8 @@
 
 import pytest
 
-from app_pages import bodies, button_labels, press, shown
+from app_pages import bodies, button_labels, check_shown, press, shown
 from graded_log import GradedLog
-from judgeboard.domain import QueueOrder
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.tables import RESPONSE
@@ -13,7 +12,6 @@ from judgeboard.traces.spans import Span
 from judgeboard_dashboard import session
 from judgeboard_dashboard.review import trace as trace_view
 from query_plans import statements_of
-from queue_case import queue_case
 from sent_traces import gathered, receiving, send_spans, trace
 from stored_rows import values_of, write_to
 
@@ -81,8 +79,7 @@ def test_a_large_trace_is_sent_in_part(traced, open_page, monkeypatch):
     monkeypatch.setattr(trace_view, "MOST_RECORDS", 2)
     monkeypatch.setattr(trace_view, "LONGEST", 4)
     page = press(open_page("item", response=traced), "trace_")
-    assert "2 of 3" in shown(page)
-    assert "answ … (4" in shown(page)
+    check_shown(page, "2 of 3", "answ … (4")
     assert "answer 7" not in shown(page).partition("2 of 3")[2]
 
 
@@ -108,11 +105,10 @@ def test_long_names_and_many_short_texts_are_sent_in_part(page_store, open_page,
 
 
 @pytest.mark.parametrize("hidden", ["blind_judge", "blind_people"])
-def test_a_blind_reviewer_sees_no_span(traced, page_store, open_page, hidden):
+def test_a_blind_reviewer_sees_no_span(traced, case, open_page, hidden):
     rules = {"blind_judge": False, "blind_people": False} | {hidden: True}
-    case = queue_case(page_store)
     case.judge(traced, 0.1)
-    case.queue(where=RowFilter(response_ids=(traced,)), order=QueueOrder.OLDEST, **rules)
+    case.queue(where=RowFilter(response_ids=(traced,)), order="oldest", **rules)
     page = open_page("item", response=traced)
     assert "Trace" not in button_labels(page)
     page.session_state["review_session"].drawer = "trace"
@@ -127,5 +123,4 @@ def test_an_imported_trace_says_that_no_span_is_stored(page_store, open_page):
     page = press(before, "trace_")
     assert spans(page) == []
     assert shown(page) != words
-    assert "latency_ms850" in shown(page)
-    assert "modelgpt-4o-mini" in shown(page)
+    check_shown(page, "latency_ms850", "modelgpt-4o-mini")

@@ -38,7 +38,8 @@ def test_a_reason_without_a_difference_is_not_saved_and_the_verdict_that_was_see
     for key in ("quality1_", "why_", "quality3_", "confirm_"):
         press(page, key)
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
-    assert (review.grade.quality, review.grade.why_differs) == (3, None)
+    assert review.grade.quality == 3
+    assert review.grade.why_differs is None
     [row] = rows_of(sqlite_store, REVIEW)
     item = read(sqlite_store, load_item, page_rows.responses["claims"])
     assert row["judgment_seen_id"] == item.currents[0].id
@@ -63,7 +64,8 @@ def test_the_page_agreement_asks_who_graded_and_counts(graded, open_page, sqlite
     again = open_page("agreement", grade="Groundedness")
     assert "Partial support" in shown(again)
     [counts] = read(sqlite_store, why_counts)
-    assert (counts.title, counts.answers) == ("rag v1", 1)
+    assert counts.title == "rag v1"
+    assert counts.answers == 1
     assert counts.reasons[WhyDiffers.PARTIAL_SUPPORT] == 1
 
 

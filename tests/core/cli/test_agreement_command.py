@@ -89,15 +89,15 @@ def test_tied_answers_alone_are_said_to_be_tied(sqlite_log, typed):
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [
-        ("--epsilon 0.2", "--epsilon needs --alt-test"),
-        ("--small wilcoxon", "--small needs --alt-test"),
-        ("--judge-version nobody", "no judge version 'nobody'"),
-        ("--grade style", "there is no grade 'style'"),
-        ("--unit pairs", "no judge version has a verdict on pairs that people graded"),
-        ("--of repeats", "no judge has repeats"),
-        ("--schema support --by source --of people", "remove --of, --by"),
-    ],
+    {
+        "--epsilon 0.2": "--epsilon needs --alt-test",
+        "--small wilcoxon": "--small needs --alt-test",
+        "--judge-version nobody": "no judge version 'nobody'",
+        "--grade style": "there is no grade 'style'",
+        "--unit pairs": "no judge version has a verdict on pairs that people graded",
+        "--of repeats": "no judge has repeats",
+        "--schema support --by source --of people": "remove --of, --by",
+    }.items(),
 )
 def test_what_cannot_be_measured_is_one_line_and_exit_code_2(graded, words, said, typed):
     error = typed(f"agreement {words}", code=2)
@@ -125,7 +125,5 @@ def test_a_label_schema_is_measured_on_the_answers_of_a_filter(sqlite_store, typ
     words = "agreement --schema s --where query_type=QA"
     assert typed(words).startswith("Filter: QA.")
     output = typed(f"{words} --json")
-    assert (output["where"], [each["n"] for each in output["fields"]]) == (
-        {"query_types": ["QA"]},
-        [2],
-    )
+    assert output["where"] == {"query_types": ["QA"]}
+    assert [each["n"] for each in output["fields"]] == [2]

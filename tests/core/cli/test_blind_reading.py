@@ -8,7 +8,6 @@ import pytest
 from command_lines import run_line
 from graded_log import GradedLog
 from judgeboard.cli.options import actor
-from judgeboard.domain import QueueOrder
 from judgeboard.measure.trend import trend
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.filters import RowFilter
@@ -24,9 +23,7 @@ def blind_case(store):
     case = queue_case(store)
     mark_answer(store, case.ada)
     me = ensure_reviewer(store, "cli", actor())
-    case.queue(
-        where=RowFilter(ids=("marked",)), blind_judge=True, order=QueueOrder.OLDEST, assigned=(me,)
-    )
+    case.queue(where=RowFilter(ids=("marked",)), blind_judge=True, order="oldest", assigned=(me,))
     return case
 
 

@@ -66,11 +66,15 @@ def test_a_file_is_imported_and_compared_and_the_same_command_again_asks_nothing
     assert (account["asked"], account["ok"], account["not_reached"]) == (10, 10, 0)
     (group,) = content["aspects"]
     rows = {row["figure"]: row["value"] for row in group["rows"]}
-    assert (rows["flips"], rows["self_consistency"], rows["first_position"]) == (5, 0.0, 1.0)
+    assert rows["flips"] == 5
+    assert rows["self_consistency"] == 0.0
+    assert rows["first_position"] == 1.0
     code, endpoint = compare(sqlite_store, always(said("first")), f"--pairs {file} --json")
     content = json.loads(capsys.readouterr().out)
-    assert (code, endpoint.requests) == (0, [])
-    assert (content["account"]["asked"], content["account"]["run_id"]) == (0, None)
+    assert code == 0
+    assert endpoint.requests == []
+    assert content["account"]["asked"] == 0
+    assert content["account"]["run_id"] is None
     # The figures are of all pairs of the file, whenever they were asked.
     assert content["aspects"] == [group]
 
@@ -99,7 +103,8 @@ def test_answers_of_two_sources_are_paired_by_question_and_passages_and_not_copi
     assert (code, content["pairs"], content["left_out"]) == (0, 2, 3)
     assert set(asked(endpoint)) == {(number, order) for number in (1, 3) for order in ("ab", "ba")}
     rows = {row["figure"]: row["value"] for row in content["aspects"][0]["rows"]}
-    assert (rows["wins_a"], rows["ties"]) == (1, 1)
+    assert rows["wins_a"] == 1
+    assert rows["ties"] == 1
     pairs = {
         row["external_id"]: (row["response_a_id"], row["response_b_id"])
         for row in rows_of(sqlite_store, PAIR)
@@ -148,18 +153,18 @@ def test_a_recording_is_read_without_asking_and_said_in_words(sqlite_store, shel
 
 @pytest.mark.parametrize(
     ("options", "why"),
-    [
-        ("", "choose the pairs"),
-        ("--a x", "choose the pairs"),
-        ("--a x --b y --recorded", "choose the pairs"),
-        ("--recorded", "judgeboard import --kind comparisons"),
-        ("--a x --b y --judge-version j", "needs --recorded"),
-        ("--recorded --judge-version j --model m", "remove --model"),
-        ("lexical --recorded", "--judge-version lexical"),
-        ("--recorded --judge-version nobody", "no judge version 'nobody'"),
-        ("--a x --b x --model m --base-url http://localhost:1/v1", "different sources"),
-        ("--a x --b y --model m --base-url http://localhost:1/v1", "no answers with source 'x'"),
-    ],
+    {
+        "": "choose the pairs",
+        "--a x": "choose the pairs",
+        "--a x --b y --recorded": "choose the pairs",
+        "--recorded": "judgeboard import --kind comparisons",
+        "--a x --b y --judge-version j": "needs --recorded",
+        "--recorded --judge-version j --model m": "remove --model",
+        "lexical --recorded": "--judge-version lexical",
+        "--recorded --judge-version nobody": "no judge version 'nobody'",
+        "--a x --b x --model m --base-url http://localhost:1/v1": "different sources",
+        "--a x --b y --model m --base-url http://localhost:1/v1": "no answers with source 'x'",
+    }.items(),
 )
 def test_a_command_that_cannot_be_meant_says_why(sqlite_store, capsys, options, why):
     assert run_line(f"compare --db {address(sqlite_store)} {options}") == 2

@@ -39,13 +39,13 @@ def test_a_model_without_a_kind_of_judge_means_the_rag_judge(sqlite_store, capsy
 
 @pytest.mark.parametrize(
     ("words", "command"),
-    [
-        ("judge", "judge --judge lexical"),
-        ("judge --judge lexicl", "judge --judge lexical"),
-        ("judge --judge=lexicl", "judge --judge=lexical"),
-        ("rule add judge live", "rule add judge live --judge lexical"),
-        ("judge --claims", "judge --claims --model gpt-4o-mini"),
-    ],
+    {
+        "judge": "judge --judge lexical",
+        "judge --judge lexicl": "judge --judge lexical",
+        "judge --judge=lexicl": "judge --judge=lexical",
+        "rule add judge live": "rule add judge live --judge lexical",
+        "judge --claims": "judge --claims --model gpt-4o-mini",
+    }.items(),
 )
 def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
     sqlite_store, shell, words, command
@@ -66,19 +66,19 @@ def two_judges_and_a_queue(store):
 
 @pytest.mark.parametrize(
     ("words", "command"),
-    [
-        ("test health lexicl", "test health lexical"),
-        ("test repeats", "judge --judge lexical --repeats 3"),
-        ("export", "export responses -o responses.jsonl"),
-        ("export flags", "export flags -o flags.jsonl"),
-        ("labels threshold", "labels threshold --recall 0.9"),
-        ("export issues -o - --where text=a", "export issues -o -"),
-        ("queue create q --plan rate", "queue create q --plan rate --n 200"),
-        ("queue create q --all-answers", "queue create q --all-answers --limit 200"),
-        ("judge --judge rag", "judge --judge rag --model gpt-4o-mini"),
-        ("judge --model m", "judge --model m --base-url http://localhost:8000/v1"),
-        ("test audit lexical", "test audit lexical --model gpt-4o"),
-    ],
+    {
+        "test health lexicl": "test health lexical",
+        "test repeats": "judge --judge lexical --repeats 3",
+        "export": "export responses -o responses.jsonl",
+        "export flags": "export flags -o flags.jsonl",
+        "labels threshold": "labels threshold --recall 0.9",
+        "export issues -o - --where text=a": "export issues -o -",
+        "queue create q --plan rate": "queue create q --plan rate --n 200",
+        "queue create q --all-answers": "queue create q --all-answers --limit 200",
+        "judge --judge rag": "judge --judge rag --model gpt-4o-mini",
+        "judge --model m": "judge --model m --base-url http://localhost:8000/v1",
+        "test audit lexical": "test audit lexical --model gpt-4o",
+    }.items(),
 )
 def test_a_refusal_ends_with_the_command_of_this_database(
     sqlite_store, fill_once, shell, monkeypatch, words, command
@@ -109,7 +109,8 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     assert lines[0].startswith("a0  groundedness 0, ")
     assert max(map(len, lines[::3])) <= 60
     assert "(threshold 0.5)" in lines[1]
-    assert (lines[2].partition("?flag=")[0].strip(), len(lines)) == ("http://pages.example/item", 6)
+    assert lines[2].partition("?flag=")[0].strip() == "http://pages.example/item"
+    assert len(lines) == 6
     assert output.err.endswith("--limit 3\n")
     listed = typed("flags list --where id=a1 --json")
     assert [(flag["external_id"], listed["total"]) for flag in listed["flags"]] == [("a1", 1)]
@@ -151,7 +152,7 @@ def test_every_command_that_selects_answers_takes_since_and_until(
 
 def test_a_rule_that_does_not_exist_is_refused_with_the_rules(sqlite_store, typed, shell):
     rule = "--where rule=judges_differ"
-    commands = (
+    for line in (
         f"flags list {rule}",
         f"export responses -o - {rule}",
         f"judge lexical {rule}",
@@ -160,8 +161,7 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_rules(sqlite_store, type
         f"agreement {rule}",
         f"queue create q {rule}",
         f"rule add judge live --judge lexical {rule}",
-    )
-    for line in commands:
+    ):
         error = typed(line, code=2)
         assert "'judges_differ'; rules: low_groundedness, " in error, line
     assert "rules: low_groundedness, " in shell(f"judge lexical {rule} --db none.db", code=2)
@@ -194,15 +194,11 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store, typed, shell):
     assert first in listed
     assert second in listed
     typed(f"worker cancel {first}")
-    assert [job_progress(sqlite_store, each).state for each in (first, second)] == [
-        "cancelled",
-        "waiting",
-    ]
+    states = [job_progress(sqlite_store, each).state for each in (first, second)]
+    assert states == ["cancelled", "waiting"]
     with sqlite_store.writing() as connection:  # as a worker does
         version = ensure_version(connection, JudgeVersion("two", "lexical"))
-        begun = start_or_continue_run(
-            connection, version, mode="all", where=None, limit=None, actor="cli:mara"
-        )
+        begun = start_or_continue_run(connection, version, mode="all", actor="cli:mara")
         set_run(connection, second, begun.id)
     # The id of a job names it also after its run has begun.
     assert "0 of 3" in typed(f"worker cancel {second}")

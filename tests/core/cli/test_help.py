@@ -98,16 +98,14 @@ def test_a_misspelt_command_names_similar_ones(shell):
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [
-        (
-            "labels plan --reach 7",
-            "'--reach': 7 is not allowed: the number must be above 0 and below 1. For 7 %, write 0.07.",
-        ),
-        ("labels stand --agreement 90", "must be above 0 and below 1. For 90 %, write 0.9."),
-        ("agreement --epsilon -1", "must be at least 0 and at most 1.\n"),
-        ("judge --max-cost 0", "must be above 0.\n"),
-        ("judge --timeout 1h", "'--timeout': must be a number, not '1h'"),
-    ],
+    {
+        "labels plan --reach 7": "'--reach': 7 is not allowed: the number must be above 0 and below 1. "
+        "For 7 %, write 0.07.",
+        "labels stand --agreement 90": "must be above 0 and below 1. For 90 %, write 0.9.",
+        "agreement --epsilon -1": "must be at least 0 and at most 1.\n",
+        "judge --max-cost 0": "must be above 0.\n",
+        "judge --timeout 1h": "'--timeout': must be a number, not '1h'",
+    }.items(),
 )
 def test_a_number_out_of_range_is_refused_with_the_range_and_a_percentage_with_its_share(
     words, message, shell

@@ -12,7 +12,6 @@ import pytest
 
 from command_lines import run_line
 from forked_commands import ReadCommand
-from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
@@ -76,7 +75,8 @@ def test_all_good_is_0_and_nothing_left_to_ask_is_0(sqlite_store, capsys):
     assert judge(sqlite_store, GOOD, "--json")[0] == 0
     assert account_of(capsys) == [7, 7, 0, 0, 0]
     code, endpoint = judge(sqlite_store, GOOD)
-    assert (code, endpoint.requests) == (0, [])
+    assert code == 0
+    assert endpoint.requests == []
     assert "nothing to judge" in capsys.readouterr().out
 
 
@@ -93,7 +93,9 @@ def test_json_stands_alone_on_standard_output(sqlite_store, shell, more, part):
     unusable = 2 if part == "repeats" else 1
     for each in output.get("members", [output]):
         assert each["asked"] == each["ok"] + each["unparsable"] + each["refused"] + each["error"]
-        assert (each["unparsable"], each["not_reached"], each["cost"]) == (unusable, 0, 0)
+        assert each["unparsable"] == unusable
+        assert each["not_reached"] == 0
+        assert each["cost"] == 0
 
 
 def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(sqlite_store, capsys):
@@ -105,13 +107,15 @@ def test_an_error_is_1_and_so_is_a_run_without_any_usable_reply(sqlite_store, ca
     assert judge(sqlite_store, by_number({4: too_long}))[0] == 1
     assert "--rejudge failed" in capsys.readouterr().out
     code, endpoint = judge(sqlite_store, GOOD, "--rejudge failed")
-    assert (code, sorted(asked(endpoint))) == (0, [1, 2, 4])
+    assert code == 0
+    assert sorted(asked(endpoint)) == [1, 2, 4]
 
 
 def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(sqlite_store, capsys):
     store_answers(sqlite_store, 30)
     code, endpoint = judge(sqlite_store, always(failure(401, "bad key")))
-    assert (code, judgments(sqlite_store)) == (2, [])
+    assert code == 2
+    assert judgments(sqlite_store) == []
     assert len(endpoint.requests) <= AT_ONCE
     out = capsys.readouterr().out
     assert "OPENAI_API_KEY" in out
@@ -120,18 +124,18 @@ def test_a_refusing_endpoint_is_2_with_the_fix_and_no_judgment(sqlite_store, cap
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [
-        ("--judge rag --base-url http://127.0.0.1:1/v1", "--model"),
-        ("--judge rag --model gpt-4o-mini", "OPENAI_API_KEY"),
-        ("--judge oracle", "lexical, rag"),
-        ("--judge lexical --where colour=red", "fields query_type, source"),
-        ("--judge lexical --where from=yesterday", "2026-03-01"),
-        ("--judge rag --replies absent.jsonl", "absent.jsonl"),
-        ("--judge rag --model m --base-url localhost:8000", "http://"),
-        ("--judge lexical --concurrency 0", "--concurrency"),
-        ("--judge lexical --max-cost nan", "'--max-cost': nan is not a finite number"),
-        ("--judge lexical --timeout nan", "'--timeout': must be a finite number, not 'nan'"),
-    ],
+    {
+        "--judge rag --base-url http://127.0.0.1:1/v1": "--model",
+        "--judge rag --model gpt-4o-mini": "OPENAI_API_KEY",
+        "--judge oracle": "lexical, rag",
+        "--judge lexical --where colour=red": "fields query_type, source",
+        "--judge lexical --where from=yesterday": "2026-03-01",
+        "--judge rag --replies absent.jsonl": "absent.jsonl",
+        "--judge rag --model m --base-url localhost:8000": "http://",
+        "--judge lexical --concurrency 0": "--concurrency",
+        "--judge lexical --max-cost nan": "'--max-cost': nan is not a finite number",
+        "--judge lexical --timeout nan": "'--timeout': must be a finite number, not 'nan'",
+    }.items(),
 )
 def test_a_bad_option_is_2_and_one_line(sqlite_store, typed, options, says):
     store_answers(sqlite_store, 1)
@@ -180,88 +184,88 @@ def test_the_offline_judge_does_not_mind_a_model_of_the_environment(
     typed("judge --judge lexical")
 
 
-def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store):
+def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlite_store, endpoint):
     store_answers(sqlite_store, 100)
-    with held_endpoint() as endpoint:
-        endpoint.hold_after(40)
-        command = words(endpoint.server, sqlite_store)
-        with ReadCommand(*command) as first:
-            stored_and_in_flight(endpoint, sqlite_store, 40)
-            first.send_signal(signal.SIGKILL)
-        time_passes(sqlite_store)
-        assert first.returncode == -signal.SIGKILL
-        endpoint.release()
-        assert run(command) == 0
-        assert len(endpoint.server.requests) == 100 + AT_ONCE
+    endpoint.hold_after(40)
+    command = words(endpoint.server, sqlite_store)
+    with ReadCommand(*command) as first:
+        stored_and_in_flight(endpoint, sqlite_store, 40)
+        first.send_signal(signal.SIGKILL)
+    time_passes(sqlite_store)
+    assert first.returncode == -signal.SIGKILL
+    endpoint.release()
+    assert run(command) == 0
+    assert len(endpoint.server.requests) == 100 + AT_ONCE
     rows = judgments(sqlite_store)
     assert sorted(int(row["id"]) for row in rows) == list(range(100))
     assert [(row["state"], row["selected"]) for row in runs(sqlite_store)] == [("done", 100)]
 
 
-def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(sqlite_store):
+def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_anew(
+    sqlite_store, endpoint
+):
     store_answers(sqlite_store, 40)
     assert judge(sqlite_store, GOOD)[0] == 0
-    with held_endpoint() as endpoint:
-        endpoint.hold_after(20)
-        command = words(endpoint.server, sqlite_store, "--rejudge all")
-        with ReadCommand(*command) as first:
-            stored_and_in_flight(endpoint, sqlite_store, 20, before=40)
-            first.send_signal(signal.SIGKILL)
-        time_passes(sqlite_store)
-        endpoint.release()
-        assert run(command) == 0
-        assert len(endpoint.server.requests) == 40 + AT_ONCE
-        assert {row["ask"] for row in judgments(sqlite_store)} == {0, 1}
-        assert len(judgments(sqlite_store)) == 80
-        assert run(command) == 0
+    endpoint.hold_after(20)
+    command = words(endpoint.server, sqlite_store, "--rejudge all")
+    with ReadCommand(*command) as first:
+        stored_and_in_flight(endpoint, sqlite_store, 20, before=40)
+        first.send_signal(signal.SIGKILL)
+    time_passes(sqlite_store)
+    endpoint.release()
+    assert run(command) == 0
+    assert len(endpoint.server.requests) == 40 + AT_ONCE
+    assert {row["ask"] for row in judgments(sqlite_store)} == {0, 1}
+    assert len(judgments(sqlite_store)) == 80
+    assert run(command) == 0
     assert len(judgments(sqlite_store)) == 120
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_sigterm_finish_the_calls_in_flight_and_say_how_to_go_on(sqlite_store, stop):
+def test_ctrl_c_and_sigterm_finish_the_calls_in_flight_and_say_how_to_go_on(
+    sqlite_store, endpoint, stop
+):
     store_answers(sqlite_store, 100)
-    with held_endpoint() as endpoint:
-        endpoint.hold_after(10)
-        command = words(endpoint.server, sqlite_store)
-        with ReadCommand(*command) as process:
-            until(lambda: len(endpoint.server.requests) == 14, "4 in flight")
-            process.send_signal(stop)
-            assert "100 calls of scripted," in process.stderr.readline()
-            assert " 4 running calls" in process.stderr.readline()
-            endpoint.release()
-            output = process.stdout.read()
-        assert process.returncode == 130
-        assert "86 not reached" in output
-        assert "same command" in output
-        assert len(endpoint.server.requests) == len(judgments(sqlite_store)) == 14
-        assert run(command) == 0
+    endpoint.hold_after(10)
+    command = words(endpoint.server, sqlite_store)
+    with ReadCommand(*command) as process:
+        until(lambda: len(endpoint.server.requests) == 14, "4 in flight")
+        process.send_signal(stop)
+        assert "100 calls of scripted," in process.stderr.readline()
+        assert " 4 running calls" in process.stderr.readline()
+        endpoint.release()
+        output = process.stdout.read()
+    assert process.returncode == 130
+    assert "86 not reached" in output
+    assert "same command" in output
+    assert len(endpoint.server.requests) == len(judgments(sqlite_store)) == 14
+    assert run(command) == 0
     assert len(judgments(sqlite_store)) == 100
 
 
-def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store):
+def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store, endpoint):
     store_answers(sqlite_store, 20)
-    with held_endpoint() as endpoint:
-        endpoint.hold_after(5)
-        command = words(endpoint.server, sqlite_store)
-        with ReadCommand(*command) as process:
-            stored_and_in_flight(endpoint, sqlite_store, 5)
-            process.send_signal(signal.SIGINT)
-            assert " 20 calls " in process.stderr.readline()
-            process.stderr.readline()
-            process.send_signal(signal.SIGINT)
-            rest = process.stderr.read()
-        assert process.returncode == 130
-        assert "Traceback" not in rest
-        assert [row["state"] for row in runs(sqlite_store)] == ["interrupted"]
-        endpoint.release()
-        assert run(command) == 0
+    endpoint.hold_after(5)
+    command = words(endpoint.server, sqlite_store)
+    with ReadCommand(*command) as process:
+        stored_and_in_flight(endpoint, sqlite_store, 5)
+        process.send_signal(signal.SIGINT)
+        assert " 20 calls " in process.stderr.readline()
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert process.returncode == 130
+    assert "Traceback" not in rest
+    assert [row["state"] for row in runs(sqlite_store)] == ["interrupted"]
+    endpoint.release()
+    assert run(command) == 0
     assert len(judgments(sqlite_store)) == 20
 
 
-def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store):
+def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store, endpoint):
     count = 100
     store_answers(store, count)
-    with held_endpoint() as endpoint, contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         endpoint.hold_after(0)
         command = words(endpoint.server, store)
         first = stack.enter_context(ReadCommand(*command))
@@ -270,7 +274,8 @@ def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store)
         assert f"process {first.pid} on " in second.stderr.read()
         endpoint.release()
         output = first.stdout.read(), first.stderr.read()
-    assert (first.returncode, second.returncode) == (0, 2), output
+    assert first.returncode == 0, output
+    assert second.returncode == 2, output
     assert sorted(int(row["id"]) for row in judgments(store)) == list(range(count))
     assert [(row["state"], row["selected"]) for row in runs(store)] == [("done", count)]
     assert asked(endpoint.server) == dict.fromkeys(range(count), 1)
@@ -287,21 +292,20 @@ def test_nothing_but_the_summary_is_written_where_nobody_watches(sqlite_store, c
     assert "\x1b" not in printed.out
 
 
-def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store):
+def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store, endpoint):
     store_answers(sqlite_store, 30)
     ours, theirs = pty.openpty()
-    with held_endpoint() as endpoint:
-        endpoint.reply = completion("hm")
-        endpoint.hold_after(24)  # each is asked for a repair
-        command = words(endpoint.server, sqlite_store)
-        with ReadCommand(*command, stderr=theirs, TERM="xterm", COLUMNS="140") as process:
-            os.close(theirs)
-            shown = ""
-            drawn = _reading(ours)
-            while not re.search(r"\b(\d+)/30\b.*/s +\1 failed +\$ 0", shown):
-                shown += next(drawn)
-            endpoint.release()
-            shown += "".join(drawn)
+    endpoint.reply = completion("hm")
+    endpoint.hold_after(24)  # each is asked for a repair
+    command = words(endpoint.server, sqlite_store)
+    with ReadCommand(*command, stderr=theirs, TERM="xterm", COLUMNS="140") as process:
+        os.close(theirs)
+        shown = ""
+        drawn = _reading(ours)
+        while not re.search(r"\b(\d+)/30\b.*/s +\1 failed +\$ 0", shown):
+            shown += next(drawn)
+        endpoint.release()
+        shown += "".join(drawn)
     os.close(ours)
     assert process.returncode == 1  # no reply was usable
     assert "30/30" in shown

@@ -1,6 +1,5 @@
 """A judge that is not found is answered with those that could be meant: of the right kind, like names first."""
 
-import json
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from command_lines import run_line
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.runs.judging import make_judge
+from tool_files import written
 
 PAIR = {"id": "p1", "question": "why?", "answer_a": "so", "answer_b": "thus"}
 BOTH = {"verdict_order_ab": "A", "verdict_order_ba": "A"}
@@ -42,8 +42,7 @@ def case(tmp_path_factory):
         "responses": [{"id": "a1", "query": "why?", "answer": "so", "context": ["so"]}],
     }
     for kind, rows in files.items():
-        file = folder / f"{kind}.jsonl"
-        file.write_text("\n".join(map(json.dumps, rows)))
+        file = written(folder, *rows)
         assert run_line(f"import --kind {kind} {file} --db {database}") == 0
     assert run_line(f"judge --judge lexical --db {database}") == 0
     return database
@@ -51,31 +50,17 @@ def case(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [
-        (
-            "compare ssr --recorded --judge-version mmlu",
-            "no judge version 'mmlu'; sampled answers: committee v1",
-        ),
-        (
-            "compare ssr --recorded --judge-version lexical",
-            "lexical v1 is not one of the judges that sampled answers: ",
-        ),
-        (
-            "test repeats --judge-version lexicon",
-            "no judge version 'lexicon'; asked more than once: gpt-4 as judge v1",
-        ),
-        ("test repeats --name gpt-4", "no judge 'gpt-4'; asked more than once: gpt-4 as judge v1"),
-        (
-            "compare --recorded --judge-version gpt4/prompt-7",
-            "no judge version 'gpt4/prompt-7'; compared pairs: GPT-4/prompt-7, GPT-4/prompt-0, GPT-4/prompt-1, ",
-        ),
-        (
-            "compare --recorded --judge-version committee",
-            "committee v1 is not one of the judges that compared pairs: ",
-        ),
-        ("test health nothing", "no judge version 'nothing'; known: lexical, GPT-4/prompt-0, "),
-        ("test health Lexicla", "no judge version 'Lexicla'; known: lexical v1"),
-    ],
+    {
+        "compare ssr --recorded --judge-version mmlu": "no judge version 'mmlu'; sampled answers: committee v1",
+        "compare ssr --recorded --judge-version lexical": "lexical v1 is not one of the judges that sampled answers: ",
+        "test repeats --judge-version lexicon": "no judge version 'lexicon'; asked more than once: gpt-4 as judge v1",
+        "test repeats --name gpt-4": "no judge 'gpt-4'; asked more than once: gpt-4 as judge v1",
+        "compare --recorded --judge-version gpt4/prompt-7": "no judge version 'gpt4/prompt-7'; compared pairs: "
+        "GPT-4/prompt-7, GPT-4/prompt-0, GPT-4/prompt-1, ",
+        "compare --recorded --judge-version committee": "committee v1 is not one of the judges that compared pairs: ",
+        "test health nothing": "no judge version 'nothing'; known: lexical, GPT-4/prompt-0, ",
+        "test health Lexicla": "no judge version 'Lexicla'; known: lexical v1",
+    }.items(),
 )
 def test_a_judge_that_is_not_found(case, shell, words, said):
     assert shell(f"{words} --db {case}", code=2).startswith(f"judgeboard: {said}")

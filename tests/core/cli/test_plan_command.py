@@ -41,11 +41,9 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case, typed):
     (plan,) = typed("labels plan --reach 0.1 --target these --json")["plans"]
     rows = values_in(plan)
     more = rows["more", None]
-    assert (rows["answers", None], rows["labelled", None], plan["headline"]["code"]) == (
-        200,
-        0,
-        "plan_label",
-    )
+    assert rows["answers", None] == 200
+    assert rows["labelled", None] == 0
+    assert plan["headline"]["code"] == "plan_label"
     assert (
         sum(rows[key] for key in rows if key[0] == "more") == 2 * more == 2 * rows["labels", None]
     )
@@ -59,12 +57,10 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case, typed):
     assert [stratum["answers"] for stratum in stored["strata"]] == [40, 160]
     assert stored["judge"] == "rag v1"
     queue = typed("queue list rate --json")["queue"]
-    assert (queue["blind_judge"], queue["reveal"], queue["grades"], queue["implied_labels"]) == (
-        True,
-        False,
-        [],
-        True,
-    )
+    assert queue["blind_judge"] is True
+    assert queue["reveal"] is False
+    assert queue["grades"] == []
+    assert queue["implied_labels"] is True
     typed("queue create graded --assign Mara --plan rate --n 9 --grades label,quality --json")
     assert typed("queue list graded --json")["queue"]["grades"] == ["label", "quality"]
 
@@ -86,7 +82,8 @@ def test_each_query_type_has_a_plan(case, typed):
     assert f"--plan rate --n {more} {where} --db " in next_command
     made = typed(f"queue create legal --plan rate --n {more} {where} --json")
     # Without names, the queue is yours.
-    assert (made["items"], made["assigned_to"]) == (more, [actor()])
+    assert made["items"] == more
+    assert made["assigned_to"] == [actor()]
 
 
 @pytest.mark.parametrize("reach", ["0.0000001", "0.0004", "0.05"])
@@ -158,4 +155,5 @@ def test_a_plan_that_would_show_nothing_gives_one_advice(sqlite_store, capsys, s
     assert plan["headline"]["code"] == "plan_shows_nothing"
     assert run_line(command) == 0
     printed = capsys.readouterr()
-    assert (printed.out.count("\n"), "queue create" in printed.err) == (1, False)
+    assert printed.out.count("\n") == 1
+    assert "queue create" not in printed.err

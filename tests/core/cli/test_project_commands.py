@@ -148,11 +148,10 @@ def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder
     marks_removed = [line.removeprefix("# ") for line in examples.splitlines()]
     project.write_text(text[: text.index("# [[checks]]")] + "\n".join(marks_removed))
     settings = load_settings()
-    assert (settings.queues["medical"].reviews_needed, settings.suites["release"].threshold) == (
-        2,
-        4,
-    )
-    assert (settings.alerts["old"].after, settings.judging_rules["live"].rate) == ("2d", ("0.1",))
+    assert settings.queues["medical"].reviews_needed == 2
+    assert settings.suites["release"].threshold == 4
+    assert settings.alerts["old"].after == "2d"
+    assert settings.judging_rules["live"].rate == ("0.1",)
     assert "short enough" in (settings.checks or "")
     assert len(examples.splitlines()) < 30
 
@@ -238,13 +237,13 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder, project, sh
     shell("queue create other --needed 1")
     with closing(open_store(None)) as store, store.reading() as connection:
         queue = queue_named(connection, "legal")
-        assert (queue.reviews_needed, queue.sort, queue.max_items) == (2, "random", 7)
+        assert queue.reviews_needed == 2
+        assert queue.sort == "random"
+        assert queue.max_items == 7
         assert queue.blind_judge
-        assert (queue.grades, queue.guidelines, queue.implied_labels) == (
-            ("label",),
-            guidelines,
-            False,
-        )
+        assert queue.grades == ("label",)
+        assert queue.guidelines == guidelines
+        assert queue.implied_labels is False
         assert queue.filter.rules == ("random_sample",)
     assert " old_flags > 0," in shell("rule add alert old")
     out = shell("rule add judge live --max-calls 20")

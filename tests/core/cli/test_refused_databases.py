@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from cli_commands import command_examples
-from command_lines import run_line
 from judgeboard.cli.app import root, run
 from judgeboard.errors import JudgeboardError, UnusableDatabase
 from judgeboard.store.opening import open_store
@@ -128,15 +127,15 @@ def test_a_refused_file_is_unchanged_by_python(make, create, place, sqlite_templ
     assert contents(place) == before
 
 
-def test_an_empty_file_is_unchanged_until_a_command_creates_the_database(place):
+def test_an_empty_file_is_unchanged_until_a_command_creates_the_database(shell, place):
     file = place / "empty.db"
     file.touch()
     for words in EXAMPLES:
         if words[0] in {"stats", "doctor", "db"} and words[1:2] != ["migrate"]:
             run([*words, "--db", str(file)])
             assert contents(place) == {"empty.db": b""}, words
-    assert run_line(f"import log.jsonl --db {file}") == 0
-    assert run_line(f"stats --db {file}") == 0
+    shell(f"import log.jsonl --db {file}")
+    shell(f"stats --db {file}")
 
 
 def test_tables_that_are_still_in_the_log_are_found(place, sqlite_template):

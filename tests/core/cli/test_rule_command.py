@@ -9,9 +9,9 @@ from judgeboard.store.rules import list_rules
 from judgeboard.store.tables import RULES
 from judging_log import address, store_answers
 
-JUDGE = "add judge live --judge lexical"
-ALERT = "add alert old --when old_flags --after 2d --to webhook:env:HOOK"
-PUSH = "add push phoenix --url http://localhost:6006"
+JUDGE = "rule add judge live --judge lexical"
+ALERT = "rule add alert old --when old_flags --after 2d --to webhook:env:HOOK"
+PUSH = "rule add push phoenix --url http://localhost:6006"
 
 
 def stored(store):
@@ -27,7 +27,7 @@ def stored(store):
 def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(store, typed):
     store_answers(store, 1)
     for line in (JUDGE, ALERT, PUSH):
-        typed(f"rule {line}")
+        typed(line)
     names = {"live": "judge live", "old": "alert old", "phoenix": "push phoenix"}
     states = dict.fromkeys(names.values(), "active")
     assert stored(store) == states
@@ -38,13 +38,13 @@ def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(store, ty
             assert stored(store) == {each: now for each, now in states.items() if now != "removed"}
     assert typed("rule list --json")["rules"] == []
     for line in (JUDGE, ALERT, PUSH):
-        typed(f"rule {line}")  # the names are free again
+        typed(line)  # the names are free again
 
 
 def test_a_name_of_two_kinds_is_changed_only_with_the_kind(sqlite_store, typed):
     store_answers(sqlite_store, 1)
     for line in (JUDGE, ALERT.replace("old ", "live "), PUSH):
-        typed(f"rule {line}")
+        typed(line)
     refusal = typed("rule pause live", code=2)
     assert "'live': judge and alert" in refusal
     commands = refusal.split("`")[1::2]
@@ -72,10 +72,10 @@ def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(sql
     for line in (
         f"{JUDGE} --existing",
         ALERT,
-        "add alert workers --when missing_worker --to webhook:env:HOOK",
+        "rule add alert workers --when missing_worker --to webhook:env:HOOK",
     ):
-        typed(f"rule {line}")
-    typed(f"rule {PUSH} --what reviews,gold --source log --name team")
+        typed(line)
+    typed(f"{PUSH} --what reviews,gold --source log --name team")
     check(sqlite_store)
     names = [["judge", "live"], ["alert", "old"], ["alert", "workers"], ["push", "team"]]
     head, *rows = csv.reader(io.StringIO(typed("rule list --csv")))
@@ -104,7 +104,7 @@ def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(sql
 def test_rules_are_kept_and_show_what_waits(store, typed):
     store_answers(store, 3, query_type="QA")
     assert typed("rule list --kind judge --json")["rules"] == []
-    typed(f"rule {JUDGE} --rate 0.5 --rate QA=1 --max-calls 2 --existing")
+    typed(f"{JUDGE} --rate 0.5 --rate QA=1 --max-calls 2 --existing")
     lines = typed("rule list --json")["rules"]
     assert [(line["name"], line["state"], line["waiting"], line["rates"]) for line in lines] == [
         ("live", "no worker", 3, {"QA": 1.0})
@@ -118,8 +118,10 @@ def test_rules_are_kept_and_show_what_waits(store, typed):
 def test_a_stored_judge_version_is_used_and_wrong_words_are_refused(sqlite_store, typed):
     store_answers(sqlite_store, 1)
     typed("judge --judge lexical")
-    line = "add judge again --judge-version lexical --json --existing"
-    added = typed(f"rule {line}")
-    assert (added["kind"], added["judge"], added["waiting"]) == ("judge", "lexical v1", 0)
+    line = "rule add judge again --judge-version lexical --json --existing"
+    added = typed(line)
+    assert added["kind"] == "judge"
+    assert added["judge"] == "lexical v1"
+    assert added["waiting"] == 0
     assert "choose a judge" in typed("rule add judge x", code=2)
-    assert "QA=" in typed(f"rule {JUDGE} --rate QA=", code=2)
+    assert "QA=" in typed(f"{JUDGE} --rate QA=", code=2)

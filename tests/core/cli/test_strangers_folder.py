@@ -162,10 +162,10 @@ def test_in_a_terminal_the_person_is_asked_once(answer, code, folder, sqlite_sto
     assert run_line(f"stats --db {address(sqlite_store)}") == code
 
 
-def test_what_init_writes_is_in_force(folder):
-    assert run_line("init log.jsonl") == 0
-    assert run_line("import log.jsonl") == 0
-    assert run_line("stats") == 0
+def test_what_init_writes_is_in_force(shell, folder):
+    shell("init log.jsonl")
+    shell("import log.jsonl")
+    shell("stats")
 
 
 def test_a_judge_of_a_strangers_database_gets_no_key(folder, sqlite_store, capsys):

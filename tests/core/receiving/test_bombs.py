@@ -156,9 +156,11 @@ def test_a_large_request_is_stored_in_batches_and_its_reply_names_every_row(stor
     sent[1_150] = {"query": "no answer"}
     reply = http.post("/api/responses", json=sent).json()
     again = http.post("/api/responses", json=sent[:1_100]).json()
-    assert (reply["stored"], reply["rejected"]) == (1_198, 2)
+    assert reply["stored"] == 1_198
+    assert reply["rejected"] == 2
     assert {each["row"] for each in reply["problems"]} == {1_101, 1_151}
-    assert (again["stored"], again["unchanged"]) == (0, 1_100)
+    assert again["stored"] == 0
+    assert again["unchanged"] == 1_100
     assert row_count(store, RESPONSE) == 1_198
 
 
@@ -219,8 +221,6 @@ def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store, http, held):
         "path": "/v1/traces",
         "headers": headers,
         "query_string": b"",
-    }
-    scope |= {
         "scheme": "http",
         "client": ("127.0.0.1", 9),
         "server": ("localhost", 80),

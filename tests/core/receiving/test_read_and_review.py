@@ -70,7 +70,8 @@ def test_an_answer_is_read_with_the_records_of_the_export(store, http):
     ]
     assert read["flags"] == exported(store, "flags")[:1]
     assert read["reviews"] == exported(store, "reviews")
-    assert (both.status_code, "default, log" in both.text) == (400, True)
+    assert both.status_code == 400
+    assert "default, log" in both.text
     assert get("a0", source="log").json() == read
 
 
@@ -88,14 +89,8 @@ def test_flags_are_read_in_pages(store, http):
     assert second["next"] is None
     assert read(state="confirmed", rule="low_groundedness")["flags"] == [flags[1]]
     assert read(rule="judge_failed") == read(source="other") == {"flags": [], "next": None}
-    for wrong in (
-        {"state": "confirm"},
-        {"limit": 0},
-        {"limit": 1001},
-        {"after": "x"},
-        {"stat": "open"},
-    ):
-        assert http.get("/api/flags", params=wrong).status_code == 400
+    for wrong in ("state=confirm", "limit=0", "limit=1001", "after=x", "stat=open"):
+        assert http.get(f"/api/flags?{wrong}").status_code == 400
 
 
 def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store):
@@ -141,10 +136,14 @@ def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store, h
     graded = send_review(http, grade, headers)
     review, note, grade = case.rows(REVIEW)
     assert replies == [{"review": review["id"], "flags_stay_open": None}] * 2
-    assert (review["decision"], review["quality"], review["note"]) == ("confirm", 2, "made up")
+    assert review["decision"] == "confirm"
+    assert review["quality"] == 2
+    assert review["note"] == "made up"
     assert case.rows(FLAG)[0]["state"] == "confirmed"
     assert decided.status_code == 409
-    assert (note["decision"], note["quality"], note["note"]) == (None, None, "made up")
+    assert note["decision"] is None
+    assert note["quality"] is None
+    assert note["note"] == "made up"
     assert {"Ann", "a0:"} <= {*decided.json()["message"].replace(",", "").split()}
     assert graded.json() == {"review": grade["id"]}
     events = read(store, latest_events, EventFilter(kind="send_review"), limit=9)
@@ -227,9 +226,11 @@ def test_blind_queues_and_leases_bind_a_key_too(store, http):
     stolen = send(lease=leased.token, decision="confirm", reviewer="Jon")
     stored = send(lease=leased.token, decision="confirm")
     again = send(lease=leased.token, decision="dismiss")
-    assert (blind.status_code, "blind" in blind.text) == (409, True)
+    assert blind.status_code == 409
+    assert "blind" in blind.text
     assert stolen.status_code == again.status_code == 409
-    assert (stored.status_code, stored.json()["state"]) == (200, "agreed")
+    assert stored.status_code == 200
+    assert stored.json()["state"] == "agreed"
     decisions = [(row["decision"], row["stage"]) for row in case.rows(REVIEW) if row["decision"]]
     assert decisions == [("confirm", "blind")]
 
@@ -250,7 +251,8 @@ def test_blind_queues_and_leases_bind_a_key_too(store, http):
 )
 def test_a_review_that_cannot_be_used_is_refused_with_its_field(http, review, field):
     reply = send_review(http, review)
-    assert (reply.status_code, field in reply.text) == (400, True), reply.text
+    assert reply.status_code == 400, reply.text
+    assert field in reply.text, reply.text
 
 
 def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store, http):
@@ -297,4 +299,5 @@ def test_the_first_admin_in_the_environment_means_that_people_sign_in(
     case, _ = flagged_case(sqlite_store, 0.1)
     monkeypatch.setenv("JUDGEBOARD_ADMIN", "ann@example.org")
     reply = send_review(http, UNSURE | {"reviewer": "Mara"})
-    assert (reply.status_code, case.rows(REVIEW)) == (400, [])
+    assert reply.status_code == 400
+    assert case.rows(REVIEW) == []

@@ -10,7 +10,8 @@ from sent_traces import receiving
 
 def test_a_server_is_ready_while_its_database_can_be_used(store):
     with receiving(store, "203.0.113.9") as http:
-        assert (http.get("/readyz").status_code, http.get("/healthz").text) == (200, "ok")
+        assert http.get("/readyz").status_code == 200
+        assert http.get("/healthz").text == "ok"
         with store.writing() as connection:
             connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
         old = http.get("/readyz")
@@ -18,8 +19,10 @@ def test_a_server_is_ready_while_its_database_can_be_used(store):
             connection.execute(text("DROP TABLE alembic_version"))
         gone = http.get("/readyz")
         assert http.get("/healthz").status_code == 200
-    assert (old.status_code, "judgeboard db migrate" in old.text) == (503, True)
-    assert (gone.status_code, gone.text.endswith("read")) == (503, True)
+    assert old.status_code == 503
+    assert "judgeboard db migrate" in old.text
+    assert gone.status_code == 503
+    assert gone.text.endswith("read")
     assert str(store.engine.url.database) not in old.text + gone.text
 
 
@@ -27,7 +30,8 @@ def test_a_server_is_not_ready_while_its_database_does_not_answer():
     gone = create_engine("postgresql+psycopg://judge:secret@127.0.0.1:1/log")
     with receiving(Store(gone), "203.0.113.9") as http:
         reply = http.get("/readyz")
-        assert (reply.status_code, reply.text.endswith("read")) == (503, True)
+        assert reply.status_code == 503
+        assert reply.text.endswith("read")
         assert http.get("/healthz").status_code == 200
 
 
@@ -42,7 +46,8 @@ def test_a_server_is_not_ready_while_nothing_can_be_written(store, caplog):
         event.listen(store.engine, "checkout", refuse)
         reply = http.get("/readyz")
         event.remove(store.engine, "checkout", refuse)
-    assert (reply.status_code, "written" in reply.text) == (503, True)
+    assert reply.status_code == 503
+    assert "written" in reply.text
     assert [record.getMessage().partition(": not ready: ")[0] for record in caplog.records] == [
         "GET /readyz"
     ]
@@ -70,7 +75,8 @@ def test_a_server_is_not_ready_while_only_small_rows_can_be_written_and_its_prob
         event.listen(sqlite_store.engine, "checkout", fill_up)
         reply = http.get("/readyz")
         event.remove(sqlite_store.engine, "checkout", fill_up)
-    assert (reply.status_code, "written" in reply.text) == (503, True)
+    assert reply.status_code == 503
+    assert "written" in reply.text
 
 
 def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(

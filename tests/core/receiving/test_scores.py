@@ -55,11 +55,10 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
     for _ in range(2):  # the first scores come before their traces; the second time, all is known
         for path in sorted(folder.glob("*.meta.json")):
             meta = json.loads(path.read_text(encoding="utf-8"))
-            headers = {name.lower(): value for name, value in meta["headers"].items()}
             headers = {
-                name: headers[name]
-                for name in ("content-type", "content-encoding")
-                if name in headers
+                name: value
+                for name, value in meta["headers"].items()
+                if name.lower() in {"content-type", "content-encoding"}
             }
             body = path.with_name(path.name.replace(".meta.json", ".bin")).read_bytes()
             assert http.post(meta["path"], content=body, headers=headers).status_code == 200
@@ -85,7 +84,8 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
         {"id": "2", "type": "trace-create", "body": {}},
     ]
     reply = http.post("/api/public/ingestion", json={"batch": events})
-    assert (reply.status_code, [each["id"] for each in reply.json()["errors"]]) == (207, ["2"])
+    assert reply.status_code == 207
+    assert [each["id"] for each in reply.json()["errors"]] == ["2"]
     pushed = changed | {"name": "quality", "value": 1, "metadata": {"sent_by": "judgeboard"}}
     assert http.post("/api/public/scores", json=pushed).json() == {"id": "s"}
     for wrong in (
@@ -259,7 +259,8 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
             return judgment.quality, scores, connection.execute(select(TRACE.c.reason)).scalar_one()
 
     quality, used, reason = stored()
-    assert (quality, used) == (None, {("relevance", 0.5, "0-1")})
+    assert quality is None
+    assert used == {("relevance", 0.5, "0-1")}
     assert "helpfulness, quality, tone" in reason
     assert "shop score.helpfulness=1-5`" in reason
     rules = ["score.helpfulness=1-5", "score.quality=1-4", "score.tone=1-5"]
@@ -267,7 +268,8 @@ def test_scores_on_other_scales_are_named_and_used_once_a_rule_tells_their_scale
     for _ in range(2):
         gathered(sqlite_store)
     quality, used, reason = stored()
-    assert (quality, used) == (3, {("relevance", 0.5, "0-1"), ("helpfulness", 4.0, "1-5")})
+    assert quality == 3
+    assert used == {("relevance", 0.5, "0-1"), ("helpfulness", 4.0, "1-5")}
     assert "not used: tone." in reason
     assert len(verdicts(sqlite_store)) == 2
     for rule, why in (("score.tone=5-1", "not a scale"), ("score.=1-5", r"score\.NAME=1-5")):

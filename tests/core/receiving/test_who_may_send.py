@@ -90,7 +90,8 @@ def test_a_body_that_is_compressed_twice_is_not_unpacked(http):
     reply = http.post(
         "/api/responses", content=gzip.compress(b"{}"), headers={"content-type": "application/json"}
     )
-    assert (reply.status_code, "Content-Encoding" in reply.text) == (400, True)
+    assert reply.status_code == 400
+    assert "Content-Encoding" in reply.text
 
 
 def test_a_database_that_cannot_be_opened_asks_for_another_try():
@@ -221,7 +222,8 @@ def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(sqlite_sto
 
     with receiving(sqlite_store) as http:
         stalled, whole = asyncio.run(send(http.app))
-    assert (stalled.status_code, stalled.headers["connection"]) == (408, "close")
+    assert stalled.status_code == 408
+    assert stalled.headers["connection"] == "close"
     assert Status.FromString(stalled.content).message
     assert whole.status_code == 200
 
@@ -285,7 +287,8 @@ def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(http):
         (PROTOBUF | {"content-encoding": "gzip"}, b"no"),
     ):
         reply = send_spans(http, body, headers)
-        assert (reply.status_code, reply.headers["content-type"]) == (400, headers["content-type"])
+        assert reply.status_code == 400
+        assert reply.headers["content-type"] == headers["content-type"]
     assert (
         http.post("/v1/traces", content=b"", headers={"content-type": "text/plain"}).status_code
         == 400

@@ -14,11 +14,9 @@ def test_scores_on_an_unknown_scale_are_kept_and_not_counted(tmp_path):
         {"name": "Faithfulness", "score": None, "error": "timed out"},
     ]
     _, (verdict,) = opened(written(tmp_path, case | {"metricsData": scores}), "verdicts")
-    assert (verdict.verdict.status, verdict.verdict.error, verdict.verdict.scores) == (
-        "error",
-        "timed out",
-        (),
-    )
+    assert verdict.verdict.status == "error"
+    assert verdict.verdict.error == "timed out"
+    assert verdict.verdict.scores == ()
     assert json.loads(verdict.verdict.raw) == {"Length": 37.0}
 
 

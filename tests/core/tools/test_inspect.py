@@ -22,8 +22,11 @@ def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path):
     for path in (log, archive, zstd):
         title, response = only(path)
         assert title == "an Inspect log"
-        assert (response.query, response.answer, response.reference) == ("q", "a", "a\nb")
-        assert (response.passages, response.generator_model) == (("p1", "p2"), "openai/m")
+        assert response.query == "q"
+        assert response.answer == "a"
+        assert response.reference == "a\nb"
+        assert response.passages == ("p1", "p2")
+        assert response.generator_model == "openai/m"
         assert response.metadata["prompt_tokens"] == 3
         _, (verdict,) = opened(path, "verdicts")
         assert {score.dimension: score.value for score in verdict.verdict.scores} == {

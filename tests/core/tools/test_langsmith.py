@@ -25,9 +25,12 @@ def test_the_parts_of_model_and_retriever_runs():
         "extra": {"metadata": {"ls_model_name": "m"}},
     }
     part = read_part(langsmith.run_attributes(model))
-    assert (part.operation, part.model) == (Operation.MODEL, "m-1")
-    assert (part.question, part.answer) == ("Hi?", "Hello.")
-    assert (part.prompt_tokens, part.completion_tokens) == (5, 2)
+    assert part.operation == Operation.MODEL
+    assert part.model == "m-1"
+    assert part.question == "Hi?"
+    assert part.answer == "Hello."
+    assert part.prompt_tokens == 5
+    assert part.completion_tokens == 2
     documents = {"documents": [{"page_content": "One.", "metadata": {"id": "a", "score": 0.9}}]}
     retriever = {"run_type": "retriever", "inputs": {"query": "Hi?"}, "outputs": documents}
     retrieval = read_part(langsmith.run_attributes(retriever))
@@ -81,12 +84,12 @@ def test_runs_of_langsmith_become_the_answer_of_their_trace(tmp_path):
     file = written(tmp_path, *runs)
     title, (answer,) = records(file)
     assert title == "LangSmith runs"
-    assert (answer.query, answer.answer, answer.passages) == ("q?", "a.", ("p1", "p2"))
-    assert (answer.generator_model, answer.metadata["session"], answer.metadata["user"]) == (
-        "gpt",
-        "s",
-        "u",
-    )
+    assert answer.query == "q?"
+    assert answer.answer == "a."
+    assert answer.passages == ("p1", "p2")
+    assert answer.generator_model == "gpt"
+    assert answer.metadata["session"] == "s"
+    assert answer.metadata["user"] == "u"
     assert [(each.kind, each.value) for each in answer.feedback] == [("thumbs", 1)]
     _, (verdict,) = records(file, "verdicts")
     assert [(score.dimension, score.value) for score in verdict.verdict.scores] == [
@@ -120,9 +123,12 @@ def test_spans_written_by_hand_for_langsmith():
             "gen_ai.request.model": "m",
         },
     )
-    assert (part.operation, part.model) == (Operation.MODEL, "m")
-    assert (part.question, part.answer) == ("Hi?", "Hello.")
-    assert (part.prompt_tokens, part.completion_tokens) == (5, 2)
+    assert part.operation == Operation.MODEL
+    assert part.model == "m"
+    assert part.question == "Hi?"
+    assert part.answer == "Hello."
+    assert part.prompt_tokens == 5
+    assert part.completion_tokens == 2
 
 
 def test_langsmith_without_content_says_which_variables_hide_it():

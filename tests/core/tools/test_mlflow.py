@@ -45,13 +45,12 @@ def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(shared
     _, items = records(written(tmp_path, *changed))
     assert [isinstance(item, Response) for item in items] == [True, True, False, False, False]
     for item, trace in zip(items, (OF_MLFLOW, TRACE), strict=False):
-        assert (item.external_id, item.query, item.answer, item.passages) == (
-            trace,
-            QUESTION,
-            CITED,
-            None,
-        )
-        assert (item.metadata["session"], item.metadata["latency_ms"]) == ("sess-42", 327)
+        assert item.external_id == trace
+        assert item.query == QUESTION
+        assert item.answer == CITED
+        assert item.passages is None
+        assert item.metadata["session"] == "sess-42"
+        assert item.metadata["latency_ms"] == 327
     assert all("judgeboard pull" in item.reason for item in items[2:])
 
 
@@ -61,13 +60,12 @@ def test_assessments_of_mlflow_become_verdicts_grades_feedback_and_references(sh
     assert re.findall(r"\d+ °C", answer.reference or "") == ["145 °C", "250 °C"]
     assert [(each.kind, each.value) for each in answer.feedback] == [("thumbs", 0)]
     _, (verdict,) = records(file, "verdicts")
-    assert (verdict.judge, verdict.verdict.groundedness) == ("judgeboard/rag v1", 0.9)
+    assert verdict.judge == "judgeboard/rag v1"
+    assert verdict.verdict.groundedness == 0.9
     _, (grade,) = records(file, "grades")
-    assert (grade.annotator, grade.grade.label, grade.grade.groundedness) == (
-        "mara@example.org",
-        "grounded",
-        0.4,
-    )
+    assert grade.annotator == "mara@example.org"
+    assert grade.grade.label == "grounded"
+    assert grade.grade.groundedness == 0.4
 
 
 def test_mlflow_writes_json_in_json():
@@ -84,9 +82,13 @@ def test_mlflow_writes_json_in_json():
             "mlflow.traceTag.env": "prod",
         },
     )
-    assert (part.operation, part.question, part.answer) == (Operation.APP, "Hi?", "Hello.")
+    assert part.operation == Operation.APP
+    assert part.question == "Hi?"
+    assert part.answer == "Hello."
     assert (part.prompt_tokens, part.completion_tokens, part.cost) == (5, 2, 0.5)
-    assert (part.session, part.user, part.metadata) == ("s-1", "u-1", {"env": "prod"})
+    assert part.session == "s-1"
+    assert part.user == "u-1"
+    assert part.metadata == {"env": "prod"}
 
 
 def test_mlflow_in_the_form_of_genai_says_that_documents_are_left_out():
@@ -97,6 +99,7 @@ def test_mlflow_in_the_form_of_genai_says_that_documents_are_left_out():
     )
     assert retriever.passages is None
     assert "MLFLOW_ENABLE_OTEL_GENAI_SEMCONV=false" in str(retriever.missing)
-    assert (root.operation, root.missing) == (Operation.APP, retriever.missing)
+    assert root.operation == Operation.APP
+    assert root.missing == retriever.missing
     model = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"}
     assert mlflow.read_span(made_span(model, scope=scope), ()) is None

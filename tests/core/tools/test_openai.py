@@ -39,7 +39,8 @@ from tool_files import only, opened, written
 def test_openai_chat_logs_give_the_last_question_and_its_reply(tmp_path, row):
     title, response = only(written(tmp_path, row))
     assert title == "OpenAI chat logs"
-    assert (response.query, response.answer) == ("q", "a")
+    assert response.query == "q"
+    assert response.answer == "a"
 
 
 def test_a_log_with_its_own_question_and_answer_is_no_chat_log(tmp_path):
@@ -48,4 +49,5 @@ def test_a_log_with_its_own_question_and_answer_is_no_chat_log(tmp_path):
         written(tmp_path, {"question": "q", "answer": "a", "messages": turns})
     )
     assert reading.export is None
-    assert (response.query, response.answer) == ("q", "a")
+    assert response.query == "q"
+    assert response.answer == "a"

@@ -31,8 +31,10 @@ def test_old_openllmetry_numbers_its_messages():
             "traceloop.association.properties.thread_id": 7,
         },
     )
-    assert (part.operation, part.model) == (Operation.MODEL, "m-1")
-    assert (part.question, part.answer) == ("And nylon?", "250 °C.")
+    assert part.operation == Operation.MODEL
+    assert part.model == "m-1"
+    assert part.question == "And nylon?"
+    assert part.answer == "250 °C."
     assert [message["role"] for message in part.messages] == ["system", "assistant", "user"]
     assert part.messages[1]["tool_calls"] == [
         {"id": None, "name": "lookup", "arguments": {"word": "nylon"}}
@@ -48,7 +50,8 @@ def test_old_openllmetry_on_langchain_writes_no_text_as_json_and_the_session_bes
     part = read_part(
         {"llm.request.type": "chat", "gen_ai.prompt.0.content": "Hi?", **called},
     )
-    assert (part.question, part.answer) == ("Hi?", None)
+    assert part.question == "Hi?"
+    assert part.answer is None
     assert [call["name"] for call in part.tool_calls] == ["lookup"]
     given = {
         "inputs": "Hi?",
@@ -58,7 +61,8 @@ def test_old_openllmetry_on_langchain_writes_no_text_as_json_and_the_session_bes
     root = {"traceloop.span.kind": "workflow", "traceloop.entity.input": json.dumps(given)}
     part = read_part(root | {"traceloop.entity.output": '{"outputs": "Hello."}'})
     assert (part.question, part.answer, part.session) == ("Hi?", "Hello.", "t-1")
-    assert (part.tags, part.metadata) == (("prod",), {"build": "1"})
+    assert part.tags == ("prod",)
+    assert part.metadata == {"build": "1"}
 
 
 def test_openllmetry_without_content_says_which_variable_turns_it_on():
@@ -88,7 +92,8 @@ def test_a_task_of_openllmetry_that_returns_documents_is_a_retrieval(name, outpu
         "traceloop.entity.output": json.dumps(output),
     }
     part = read_part(attributes)
-    assert (part.operation, part.question) == (operation, "Hi?")
+    assert part.operation == operation
+    assert part.question == "Hi?"
     assert (part.passages is not None) == (
         isinstance(output, dict) or operation is Operation.RETRIEVAL
     )
@@ -109,11 +114,9 @@ def test_a_task_of_openllmetry_that_returns_documents_is_a_retrieval(name, outpu
 def test_documents_that_a_task_of_openllmetry_got_are_passages(given):
     attributes = {"traceloop.span.kind": "task", "traceloop.entity.input": json.dumps(given)}
     part = read_part(attributes | {"traceloop.entity.output": '"Hello."'})
-    assert (part.operation, part.answer, part.passages) == (
-        Operation.APP,
-        "Hello.",
-        (Passage("One.", "a"),),
-    )
+    assert part.operation == Operation.APP
+    assert part.answer == "Hello."
+    assert part.passages == (Passage("One.", "a"),)
 
 
 def test_results_of_a_vector_store_are_passages():

@@ -33,7 +33,9 @@ def test_spans_of_phoenix_are_joined_in_any_order_and_from_any_writer(tmp_path):
     }
     for rows in ([root, find], [find, root]):
         _, (answer,) = records(written(tmp_path, *rows))
-        assert (answer.query, answer.answer, answer.passages) == ("q?", "a.", ("p1", "p2"))
+        assert answer.query == "q?"
+        assert answer.answer == "a."
+        assert answer.passages == ("p1", "p2")
 
 
 @pytest.mark.parametrize("form", ["dotted", "nested", "columns"])
@@ -75,6 +77,8 @@ def test_annotations_in_the_attributes_of_a_span_are_read(store, tmp_path, form)
     )
     assert set(summary.messages) == {NO_PASSAGES, of_sessions}
     _, (verdict,) = records(file, "verdicts")
-    assert (verdict.judge, verdict.verdict.groundedness) == ("judge-v2", 0.25)
+    assert verdict.judge == "judge-v2"
+    assert verdict.verdict.groundedness == 0.25
     _, (grade,) = records(file, "grades")
-    assert (grade.annotator, grade.grade.label) == ("ann", "hallucinated")
+    assert grade.annotator == "ann"
+    assert grade.grade.label == "hallucinated"

@@ -42,6 +42,10 @@ def pulled(store, name, tool, **options):
     )
 
 
+def phoenix(store, tool, **options):
+    return pulled(store, "phoenix", tool, **options)
+
+
 def counts(store):
     return {table.name: row_count(store, table) for table in (RESPONSE, JUDGMENT, REVIEW, FEEDBACK)}
 
@@ -78,13 +82,16 @@ def test_history_comes_once_with_its_scores(name, sqlite_store):
             (f"question {n}", f"answer {n}", (f"passage {n}",), source) for n in numbers
         ]
         assert [*counts(sqlite_store).values()] == [COUNT - 1, 1, 1, 1]
-        assert (result.traces, sum(result.rejected.values()), result.differing) == (COUNT, 1, 0)
+        assert result.traces == COUNT
+        assert sum(result.rejected.values()) == 1
+        assert result.differing == 0
         assert int(next(iter(result.examples.values())).replace("-", ""), 16) == 7
 
         before = counts(sqlite_store)
         again = pulled(sqlite_store, name, tool, now=LATER + timedelta(minutes=1))
         assert counts(sqlite_store) == before
-        assert (sum(again.new.values()), again.traces) == (0, COUNT)
+        assert sum(again.new.values()) == 0
+        assert again.traces == COUNT
 
         tool.count += (
             1  # a new trace, a changed score, and a score on a trace that was pulled before
@@ -166,15 +173,12 @@ class KillingPhoenix(PhoenixWithHistory):
 
 def test_a_pull_whose_process_is_killed_brings_everything_once(store):
     with KillingPhoenix(COUNT) as tool:
-        tool.given = [
-            (number, *score, {})
-            for number in range(1, COUNT + 1)
-            for score in (
-                ("groundedness", 0.2, None),
-                ("label", "grounded", "mara"),
-                ("user_thumbs", 1, None),
-            )
-        ]
+        scores = (
+            ("groundedness", 0.2, None),
+            ("label", "grounded", "mara"),
+            ("user_thumbs", 1, None),
+        )
+        tool.given = [(number, *score, {}) for number in range(1, COUNT + 1) for score in scores]
         command = ("pull", "phoenix", "--url", tool.address, "--db", address(store))
         with ReadCommand(*command) as process:
             tool.victim = process.pid
@@ -196,14 +200,14 @@ def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks
     with PhoenixWithHistory(COUNT) as tool:
         tool.retry_after = 7
         tool.failing = [429] * 6
-        result = pulled(sqlite_store, "phoenix", tool, wait=waits.append)
+        result = phoenix(sqlite_store, tool, wait=waits.append)
         assert "429" in str(result.stopped)
         assert waits == [7] * 5
         tool.failing = [401]
-        assert "401" in str(pulled(sqlite_store, "phoenix", tool).stopped)
+        assert "401" in str(phoenix(sqlite_store, tool).stopped)
         assert len(answers(sqlite_store)) == 0
-        assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(6))).traces == COUNT - 5
-        assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(1))).new["responses"] == 5
+        assert phoenix(sqlite_store, tool, since=as_utc(time_of(6))).traces == COUNT - 5
+        assert phoenix(sqlite_store, tool, since=as_utc(time_of(1))).new["responses"] == 5
 
 
 def test_a_pull_since_a_day_leaves_no_gap_before_it(sqlite_store):
@@ -214,19 +218,19 @@ def test_a_pull_since_a_day_leaves_no_gap_before_it(sqlite_store):
         raise _Killed
 
     with PhoenixWithHistory(COUNT) as tool:
-        assert pulled(sqlite_store, "phoenix", tool, now=at(4), again_s=0).traces == 2
+        assert phoenix(sqlite_store, tool, now=at(4), again_s=0).traces == 2
         with pytest.raises(_Killed):  # before it has stored its first page
-            pulled(sqlite_store, "phoenix", tool, since=at(4), now=at(20), again_s=0, progress=kill)
-        pulled(sqlite_store, "phoenix", tool, since=at(5), now=at(30), again_s=0)
+            phoenix(sqlite_store, tool, since=at(4), now=at(20), again_s=0, progress=kill)
+        phoenix(sqlite_store, tool, since=at(5), now=at(30), again_s=0)
         assert len(answers(sqlite_store)) == COUNT - 1
-        pulled(sqlite_store, "phoenix", tool, now=at(40), again_s=0)
+        phoenix(sqlite_store, tool, now=at(40), again_s=0)
     assert questions(sqlite_store) == [*range(1, COUNT + 1)]
 
 
 def test_a_pull_is_one_import_of_each_kind(sqlite_store):
     with PhoenixWithHistory(COUNT) as tool:
         tool.given = [(number, "groundedness", 0.2, None, {}) for number in (1, COUNT)]
-        pulled(sqlite_store, "phoenix", tool)
+        phoenix(sqlite_store, tool)
     batches = read(sqlite_store, list_batches)
     assert sorted((batch.kind, batch.counts["new"]) for batch in batches) == [
         ("responses", 8),
@@ -248,7 +252,7 @@ class PhoenixWithABadPage(PhoenixWithHistory):
 
 def test_a_page_that_is_always_refused_ends_the_pull(sqlite_store):
     with PhoenixWithABadPage(COUNT) as tool, pytest.raises(BadInput, match="500"):
-        pulled(sqlite_store, "phoenix", tool)
+        phoenix(sqlite_store, tool)
 
 
 class PhoenixWithARunningTrace(PhoenixWithHistory):
@@ -263,7 +267,7 @@ class PhoenixWithARunningTrace(PhoenixWithHistory):
 
 def test_a_young_trace_is_not_read_before_its_root_has_ended(sqlite_store):
     with PhoenixWithARunningTrace(3) as tool:
-        assert pulled(sqlite_store, "phoenix", tool).traces == 2
+        assert phoenix(sqlite_store, tool).traces == 2
     assert questions(sqlite_store) == [1, 2]
 
 
@@ -293,4 +297,4 @@ def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(sqli
 def test_only_leads_pull(sqlite_store):
     add_person(sqlite_store, "eve@example.org", Role.REVIEWER, "cli:root")
     with PhoenixWithHistory(1) as tool, pytest.raises(NotAllowed):
-        pulled(sqlite_store, "phoenix", tool, actor=admit(sqlite_store, "eve@example.org"))
+        phoenix(sqlite_store, tool, actor=admit(sqlite_store, "eve@example.org"))

@@ -103,6 +103,13 @@ def scores_of(name, tool):
     return [Pushed(subjects[subject], *score) for subject, *score in read if subject in subjects]
 
 
+@pytest.fixture
+def reviewed(sqlite_log):
+    """A log with two answers that the tools know, and what was said of them."""
+    judged_and_reviewed(sqlite_log)
+    return sqlite_log
+
+
 def judged_and_reviewed(log):
     """Two answers that the tools know, one that they do not know, one without a trace, and what nobody gets back."""
     first, second, unknown, without = (
@@ -246,17 +253,16 @@ def test_the_database_knows_what_each_tool_has(log):
     assert event.details == sent | {"target": name, "refused": 1, "with_notes": False}
 
 
-def test_a_missing_key_or_a_wrong_one_is_named(sqlite_log):
-    judged_and_reviewed(sqlite_log)
+def test_a_missing_key_or_a_wrong_one_is_named(reviewed):
     with fakes.FakeLangfuse(TRACE) as tool:
         with pytest.raises(BadInput, match="LANGFUSE_SECRET_KEY"):
-            pushed_to(tool, "langfuse", sqlite_log, environment={})
+            pushed_to(tool, "langfuse", reviewed, environment={})
         wrong = dict.fromkeys(tool.environment, "wrong") | {"LANGFUSE_HOST": tool.address}
-        stopped = push(sqlite_log.store, "langfuse", environment=wrong).stopped
+        stopped = push(reviewed.store, "langfuse", environment=wrong).stopped
         assert "401: Invalid credentials" in str(stopped)
         assert len(tool.requests) == 1
     with pytest.raises(BadInput, match="http"):
-        push(sqlite_log.store, "mlflow", address="databricks", environment={})
+        push(reviewed.store, "mlflow", address="databricks", environment={})
 
 
 def corrected_in_mlflow(each):
@@ -281,20 +287,18 @@ def corrected_in_label_studio(each):
     ],
 )
 def test_the_corrected_answer_goes_where_a_tool_has_a_place_if_texts_are_sent(
-    name, corrected, sqlite_log
+    name, corrected, reviewed
 ):
-    judged_and_reviewed(sqlite_log)
     fake, known, _ = TOOLS[name]
     for with_notes, expected in ((False, []), (True, ["250 °C"])):
         with fake(*known) as tool:
-            pushed_to(tool, name, sqlite_log, with_notes=with_notes)
+            pushed_to(tool, name, reviewed, with_notes=with_notes)
             assert [*filter(None, map(corrected, tool.scores.values()))] == expected
             sent = "250 °C" in json.dumps(list(tool.scores.values()), ensure_ascii=False)
             assert sent is with_notes
 
 
-def test_requests_have_the_fields_of_captured_ones(shared, sqlite_log):
-    judged_and_reviewed(sqlite_log)
+def test_requests_have_the_fields_of_captured_ones(shared, reviewed):
     captures = shared / "captures"
     files = sorted(captures.glob("langfuse_v5/*scores.json"))
     scores = [score for file in files for score in json.loads(file.read_text())]
@@ -308,13 +312,13 @@ def test_requests_have_the_fields_of_captured_ones(shared, sqlite_log):
         }
 
     with fakes.FakeLangfuse(TRACE, OTHER) as tool:
-        pushed_to(tool, "langfuse", sqlite_log)
+        pushed_to(tool, "langfuse", reviewed)
     assert fields(tool.scores.values()) <= fields(scores)
 
     (file,) = captures.glob("genai_evaluation_event/*logs.json")
     captured = json.loads(file.read_text())["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
     with fakes.FakeCollector(TRACE, OTHER) as tool:
-        pushed_to(tool, "otlp", sqlite_log)
+        pushed_to(tool, "otlp", reviewed)
         records = list(tool.scores.values())
     assert {record["eventName"] for record in records} == {captured["eventName"]}
     kinds = {each["key"]: set(each["value"]) for each in captured["attributes"]}
@@ -351,13 +355,12 @@ def test_the_command_says_what_was_sent_and_what_each_tool_has(sqlite_log, shell
     assert "2 sent, 2 refused" in shell(f"push {db}")
 
 
-def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(sqlite_log):
-    judged_and_reviewed(sqlite_log)
+def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(reviewed):
     with fakes.FakePhoenix(SPAN, OTHER) as tool:
 
         def stopped(key):
             environment = {"PHOENIX_API_KEY": key}
-            return pushed_to(tool, "phoenix", sqlite_log, environment=environment).stopped
+            return pushed_to(tool, "phoenix", reviewed, environment=environment).stopped
 
         for key in ("sk-\nsecret", "sk-sécret"):
             words = str(stopped(key))
@@ -375,24 +378,22 @@ class SignInPage(fakes.RecordingTool):
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_page_instead_of_json_does_not_count_as_sent(name, sqlite_log):
-    judged_and_reviewed(sqlite_log)
+def test_a_page_instead_of_json_does_not_count_as_sent(name, reviewed):
     with SignInPage() as tool:
         keys = TOOLS[name][0].environment
-        result = pushed_to(tool, name, sqlite_log, environment=keys)
+        result = pushed_to(tool, name, reviewed, environment=keys)
     assert sum(result.sent.values()) == 0
     assert result.stopped is not None
 
 
-def test_an_empty_reply_counts_as_sent(sqlite_log):
-    judged_and_reviewed(sqlite_log)
+def test_an_empty_reply_counts_as_sent(reviewed):
 
     class Empty(fakes.RecordingTool):
         def answer(self, request):
             return fakes.Reply(200, b"")
 
     with Empty() as tool:
-        result = pushed_to(tool, "otlp", sqlite_log)
+        result = pushed_to(tool, "otlp", reviewed)
     assert result.sent == {"judgments": 3, "reviews": 2, "gold": 1}
     assert result.stopped is None
 
@@ -410,12 +411,11 @@ class LostReply(fakes.FakeLabelStudio):
 
 
 @pytest.mark.parametrize("what", [What.REVIEWS, What.JUDGMENTS])
-def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(what, sqlite_log):
-    judged_and_reviewed(sqlite_log)
+def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(what, reviewed):
     with LostReply("1", "2") as tool:
-        assert "504" in str(pushed_to(tool, "label-studio", sqlite_log, what=[what]).stopped)
+        assert "504" in str(pushed_to(tool, "label-studio", reviewed, what=[what]).stopped)
         assert len(tool.scores) == 1
-        assert pushed_to(tool, "label-studio", sqlite_log, what=[what]).sent == {what.value: 2}
+        assert pushed_to(tool, "label-studio", reviewed, what=[what]).sent == {what.value: 2}
         assert len(tool.scores) == 2
 
 

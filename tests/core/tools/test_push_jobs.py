@@ -88,7 +88,8 @@ def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(log, m
         assert "503" in str(target.problem)
         change(log, RuleState.PAUSED)
         pushed_by(log, "one", minutes=4)
-        assert (state(log), targets(log)[0].waiting) == ("paused", 4)
+        assert state(log) == "paused"
+        assert targets(log)[0].waiting == 4
         change(log, RuleState.ACTIVE)
         monkeypatch.delenv("PHOENIX_API_KEY")
         pushed_by(log, "one")
@@ -131,7 +132,8 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(sqlite_log, monkeypatc
             tool.victim = process.pid
         assert process.returncode == -signal.SIGKILL
         stored, sent = len(tool.scores), len(tool.requests)
-        assert (stored, sent) == (100, 2)
+        assert stored == 100
+        assert sent == 2
         pushed_by(sqlite_log, "killed")
         assert len(tool.requests) == sent  # a worker that lives pushes to the target
         pushed_by(sqlite_log, "other")  # of a SQLite file, one process at a time is a worker
@@ -142,7 +144,8 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(sqlite_log, monkeypatc
             annotations == 130 + 50
         )  # the request without an answer was sent again, and overwrote itself
         (target,) = targets(sqlite_log)
-        assert (target.pushed, target.refused) == (130, 0)
+        assert target.pushed == 130
+        assert target.refused == 0
 
 
 def test_the_commands_add_list_and_change_targets(sqlite_log, shell):

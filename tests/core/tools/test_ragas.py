@@ -23,4 +23,5 @@ def test_only_metrics_of_ragas_are_scores(tmp_path):
         "harmfulness": 1,
     }
     _, (response,) = opened(file)
-    assert (response.metadata["temperature"], response.metadata["is_test"]) == (0.5, True)
+    assert response.metadata["temperature"] == 0.5
+    assert response.metadata["is_test"] is True

@@ -62,9 +62,12 @@ def test_a_database_of_trulens_gives_its_records_and_scores(tmp_path):
             )
     title, (answer,) = records(file)
     assert title == "TruLens events"
-    assert (answer.query, answer.answer, answer.passages) == ("q?", "a.", ("p1", "p2"))
+    assert answer.query == "q?"
+    assert answer.answer == "a."
+    assert answer.passages == ("p1", "p2")
     _, (verdict,) = records(file, "verdicts")
-    assert (verdict.response_id, verdict.verdict.groundedness) == (answer.external_id, 0.9)
+    assert verdict.response_id == answer.external_id
+    assert verdict.verdict.groundedness == 0.9
 
 
 def test_a_trace_id_of_thousands_of_digits_is_kept_as_it_is(tmp_path):
@@ -74,7 +77,8 @@ def test_a_trace_id_of_thousands_of_digits_is_kept_as_it_is(tmp_path):
         "trace": {"trace_id": "9" * 5000, "span_id": "1"},
     }
     title, (rejected,) = records(written(tmp_path, event))
-    assert (title, type(rejected)) == ("TruLens events", Rejected)
+    assert title == "TruLens events"
+    assert isinstance(rejected, Rejected)
 
 
 def test_records_retrievals_and_generations_of_trulens():
@@ -86,18 +90,23 @@ def test_records_retrievals_and_generations_of_trulens():
         "conversation_id": "c-1",
     }
     root = read_part(own(root), resource=own({"app_version": "v2"}))
-    assert (root.operation, root.question, root.answer) == (Operation.APP, "Hi?", "Hello.")
-    assert (root.session, root.metadata) == ("c-1", {"app_version": "v2", "run": "nightly"})
+    assert root.operation == Operation.APP
+    assert root.question == "Hi?"
+    assert root.answer == "Hello."
+    assert root.session == "c-1"
+    assert root.metadata == {"app_version": "v2", "run": "nightly"}
     texts = {"span_type": "reranking", "reranking.output_context_texts": ["Two."]}
     reranked = read_part(own(texts))
-    assert (reranked.operation, reranked.passages) == (Operation.RERANKING, (Passage("Two."),))
+    assert reranked.operation == Operation.RERANKING
+    assert reranked.passages == (Passage("Two."),)
     query = own({"span_type": "retrieval", "retrieval.query_text": "Hi?"})
     for contexts in (
         own({"retrieval.retrieved_contexts": ["One.", "Two."]}),
         {"gen_ai.retrieval.documents": '["One.", "Two."]'},
     ):
         part = read_part(query | contexts)
-        assert (part.question, part.passages) == ("Hi?", (Passage("One."), Passage("Two.")))
+        assert part.question == "Hi?"
+        assert part.passages == (Passage("One."), Passage("Two."))
     model = {
         "span_type": "generation",
         "call.kwargs.query": "Hi?",
@@ -107,7 +116,9 @@ def test_records_retrievals_and_generations_of_trulens():
         "cost.cost": 0.5,
     }
     model = read_part(own(model))
-    assert (model.operation, model.question, model.answer) == (Operation.MODEL, "Hi?", "Hello.")
+    assert model.operation == Operation.MODEL
+    assert model.question == "Hi?"
+    assert model.answer == "Hello."
     assert (model.model, model.completion_tokens, model.cost) == ("m", 2, 0.5)
     score = own({"span_type": "eval_root", "eval_root.score": 1.0})
     assert read_part(score).operation is Operation.OTHER

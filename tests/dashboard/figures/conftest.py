@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from figures_log import fill_figures
+from graded_log import GradedLog
 
 
 @pytest.fixture
@@ -32,3 +33,9 @@ def figures(sqlite_store, filled):
     sqlite_store.close()
     shutil.copyfile(path, str(sqlite_store.engine.url.database))
     return replace(log, log=replace(log.log, store=sqlite_store))
+
+
+@pytest.fixture
+def log(page_store):
+    """The log of the pages, to which a test says what happened."""
+    return GradedLog(page_store)

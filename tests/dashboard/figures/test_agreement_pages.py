@@ -7,7 +7,7 @@ from sqlalchemy import insert
 
 from app_pages import charts, chips, labels, table, table_rows, text_with, texts
 from figures_log import FELL, HOSTILE
-from graded_log import BAD, GOOD, GradedLog, labels_in
+from graded_log import BAD, GOOD, labels_in
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
@@ -61,8 +61,7 @@ def test_tables_take_the_place_of_the_pictures(open_page, figures, grade):
     assert ("Cohen's kappa" in table(app, "Week of")) is (grade == "Label")
 
 
-def test_under_ten_pairs_is_too_few(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_under_ten_pairs_is_too_few(open_page, log):
     version, ids = log.version(), log.answers(12)
     log.say_all(version, ids, label=GOOD)
     log.review_all(ids[:9], label=GOOD)
@@ -72,8 +71,7 @@ def test_under_ten_pairs_is_too_few(open_page, sqlite_store):
     assert charts(app) == []
 
 
-def test_without_grades_the_page_says_how_to_get_them(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_without_grades_the_page_says_how_to_get_them(open_page, log):
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
     app = open_page("agreement")
     assert len(texts(app, "jb-empty")) == 1
@@ -113,9 +111,8 @@ def test_a_cell_in_the_address_lists_its_answers(open_page, figures, grade):
 
 
 def test_what_the_judge_misses_is_counted_by_failure_mode_and_leads_to_the_answers(
-    open_page, sqlite_store
+    open_page, log, sqlite_store
 ):
-    log = GradedLog(sqlite_store)
     version, ids = log.version(), log.answers(12)
     log.say(version, labels_in(ids, ids[:4]))
     reviews = log.reviews(labels_in(ids[:10], ids))

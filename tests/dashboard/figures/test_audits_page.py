@@ -37,8 +37,7 @@ def test_an_audit_is_said_counted_and_listed(open_page, sqlite_store):
         assert table(app, "Id")["Answer"].tolist() == answers
 
 
-def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_without_grades_nobody_knows_and_the_lists_are_empty(open_page, log, sqlite_store):
     ids = log.answers(2)
     log.say_all(log.version("teacher"), ids, groundedness=0.9)
     log.say_all(log.version("supreme"), ids, label=BAD)

@@ -3,7 +3,6 @@
 import pytest
 
 from app_pages import labels, texts
-from graded_log import GradedLog
 
 PURPOSES = {
     "suites": "A suite asks your assistant the same questions",
@@ -33,10 +32,7 @@ def test_an_empty_database_leads_to_the_import(open_page, page):
 
 
 @pytest.mark.parametrize("page", list(COMMANDS))
-def test_an_empty_page_says_what_it_is_for_and_has_its_command_to_copy(
-    open_page, sqlite_store, page
-):
-    log = GradedLog(sqlite_store)
+def test_an_empty_page_says_what_it_is_for_and_has_its_command_to_copy(open_page, log, page):
     log.say_all(log.version(), log.answers(3), groundedness=0.4)
     app = open_page(page)
     (words,) = texts(app, "jb-empty")

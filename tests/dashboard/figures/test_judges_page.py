@@ -8,6 +8,7 @@ from sqlalchemy import update
 from aligned_log import CAREFUL, KIND, STRONG, kind_judge, measured_routes, numbers_of, script
 from app_pages import (
     charts,
+    check_shown,
     click,
     keys,
     labels,
@@ -139,8 +140,9 @@ def test_where_nobody_has_judged_the_command_is_named(open_page, sqlite_store):
     assert "--judge lexical" in words
 
 
-def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
+    open_page, log, sqlite_store
+):
     ids = log.answers(12)
     for name, bad in (("one", 2), ("two", 4), (HOSTILE, 6)):
         log.say(log.version(name), labels_in(ids, ids[:bad]))
@@ -152,8 +154,7 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(open_page
     assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
 
 
-def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page, log, sqlite_store):
     shaky = JudgeVersion("shaky", "rag", params={"temperature": 0.7})
     version = write_to(sqlite_store, ensure_version, shaky)
     verdict = [Verdict(Status.OK, quality=value) for value in (4, 3)]
@@ -189,8 +190,7 @@ def test_a_look_shows_its_prompt_and_answers_and_a_better_prompt_is_accepted(
     assert paragraph(result.notes) in texts(app, "jb-say")
     difference = next(each.value for each in app.code if each.language == "diff").splitlines()
     assert {f"-{KIND}", f"+{CAREFUL}"} <= set(difference)
-    assert f"Mended, {len(result.mended)}" in shown(app)
-    assert "Broken, 0" in shown(app)
+    check_shown(app, f"Mended, {len(result.mended)}", "Broken, 0")
     assert len(table_rows(app, "Judge's reason")) == len(result.mended)
     if not better:
         assert "Accept prompt" not in labels(app)
@@ -255,7 +255,9 @@ def test_the_button_judges_the_anchors_in_a_job(judged, open_page, endpoint, mon
     assert f"60 answers to {host}" in shown(page)
     click(page, "anchors_judge")
     (job,) = recent_jobs(judged)
-    assert (job.mode, job.selected, job.judge["model"]) == ("anchors", 60, "scripted")
+    assert job.mode == "anchors"
+    assert job.selected == 60
+    assert job.judge["model"] == "scripted"
     assert "job is waiting" in markup(open_page("judges"))
     with working(judged):
         ended(judged, job.id)

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from sqlalchemy import insert
 
-from app_pages import enter, press, shown, table, table_rows, text_with, texts, titles
+from app_pages import check_shown, enter, press, shown, table, table_rows, text_with, texts, titles
 from figures_log import HOSTILE
 from graded_log import GOOD, GradedLog, labels_in
 from judgeboard.domain import Status
@@ -84,22 +84,18 @@ def test_the_five_questions_have_their_figures_and_lead_on(open_page, labelled):
     assert press(open_page("overview"), "overview_start").query_params["flag"]
 
 
-def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page, page_store):
-    log = GradedLog(page_store)
+def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page, log):
     log.say_all(log.version(), log.answers(100), groundedness=0.9)
     log.review_all(log.answers(), quality=3, seconds=12.0)
     page = open_page("overview")
     assert text_with(page, "not known yet", cls="jb-say")
-    assert "rag v1 alone" in shown(page)
-    assert "Missing: 60" in shown(page)
-    assert "12 minutes" in shown(page)
+    check_shown(page, "rag v1 alone", "Missing: 60", "12 minutes")
     press(page, "rate_plan")
     assert titles(page) == ["Review"]
     assert "Label " in shown(page)
 
 
-def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page, page_store):
-    log = GradedLog(page_store)
+def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page, log):
     ids = log.answers(40)
     bad = {*ids} - {*ids[::3]}
     log.say(log.version(), labels_in(ids, bad))
@@ -110,8 +106,7 @@ def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page, page_sto
     assert page.session_state["nq_reviews_needed"] == 2
 
 
-def test_what_failed_to_arrive_or_to_run_has_a_button(open_page, page_store):
-    log = GradedLog(page_store)
+def test_what_failed_to_arrive_or_to_run_has_a_button(open_page, log, page_store):
     log.say_all(log.version(), log.answers(3), groundedness=0.9)
     before = open_page("overview")
     assert texts(before, "jb-note") == []
@@ -129,8 +124,7 @@ def test_what_failed_to_arrive_or_to_run_has_a_button(open_page, page_store):
     assert titles(press(page, "failure_0_open")) == ["Data & settings"]
 
 
-def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page, page_store):
-    log = GradedLog(page_store)
+def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page, log, page_store):
     version = log.version()
     for week in range(9):
         for query_type in ("sql", "prose"):
@@ -168,8 +162,7 @@ def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_th
     assert {(row[1], row[-1]) for row in table_rows(app, "Result")} == {
         ("no answer", Sent(number).trace_id) for number in (2, 3)
     }
-    assert "map shop question=PATH" in shown(app)
-    assert "--unused --source shop" in shown(app)
+    check_shown(app, "map shop question=PATH", "--unused --source shop")
     app = open_page("sources", part="Receive", source="shop")
     [answer] = [row for row in table_rows(app, "Result") if row[1] == "answer"]
     assert f"answer from span {Sent(1).span_id}" in answer[3]
@@ -230,9 +223,7 @@ def test_the_pace_is_said_where_the_queue_gets_shorter(open_flags, raised, days)
 def test_the_judges_replies_add_up():
     judged = Counts(ok=2973, unparsable=21, refused=4, error=14)
     unusable = unusable_note(judged)
-    assert (unusable.values["share"], unusable.values["kinds"]) == (
-        share_intervals(39, 3012)[0],
-        ["21 unparsable", "4 refused", "14 error"],
-    )
+    assert unusable.values["share"] == share_intervals(39, 3012)[0]
+    assert unusable.values["kinds"] == ["21 unparsable", "4 refused", "14 error"]
     assert unusable_note(Counts(ok=3)) is None
     assert unusable_note(Counts()) is None

@@ -36,8 +36,7 @@ def test_the_page_offers_each_goal_of_the_command():
     assert set(AIMS) == set(NUMBERS) == set(get_args(Aim))
 
 
-def test_without_a_judge_or_labels_it_says_what_to_do_first(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_without_a_judge_or_labels_it_says_what_to_do_first(open_page, log):
     ids = log.answers(3)
     assert "--judge lexical" in shown(open_page("thresholds"))
     log.say_all(log.version(), ids, groundedness=0.9)

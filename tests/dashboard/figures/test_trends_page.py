@@ -6,7 +6,6 @@ import pytest
 
 from app_pages import charts, chips, labels, texts, with_label
 from figures_log import FELL, HOSTILE
-from graded_log import GradedLog
 from judgeboard.domain import DimensionScore
 from judgeboard.measure.trend import trend
 from stored_rows import read
@@ -15,7 +14,8 @@ from stored_rows import read
 def only_filter(app, answers):
     """Return the words of the only filter of a list with so many answers, which is a chip too."""
     n, words, _ = texts(app, "jb-say")[0].split(" · ")
-    assert (n, [chip.lower() for chip in chips(app)]) == (answers, [f"{words} ✕"])
+    assert n == answers
+    assert [chip.lower() for chip in chips(app)] == [f"{words} ✕"]
     return words
 
 
@@ -32,8 +32,7 @@ def test_the_worst_change_and_its_panel_come_first(open_page, figures):
     assert without_time
 
 
-def test_answers_without_a_score_are_said_and_open(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_answers_without_a_score_are_said_and_open(open_page, log):
     version = log.version()
     log.say_all(version, log.answers(5, day=20_000), groundedness=0.5)
     refused = log.answers(2, day=20_000)
@@ -57,8 +56,7 @@ def test_one_version_of_another_judge_can_be_chosen(open_page, figures):
     assert table[table["Query type"] == FELL]["Groundedness"].tolist()[0] == pytest.approx(1 - 0.85)
 
 
-def test_without_any_time_there_is_a_sentence_and_no_axis(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_without_any_time_there_is_a_sentence_and_no_axis(open_page, log):
     log.say_all(log.version(), log.answers(12), groundedness=0.5)
     app = open_page("trends")
     assert any("asked_at" in text for text in texts(app, "jb-empty"))
@@ -67,8 +65,7 @@ def test_without_any_time_there_is_a_sentence_and_no_axis(open_page, sqlite_stor
     assert charts(app) == []
 
 
-def test_a_metadata_field_splits_the_panels(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_a_metadata_field_splits_the_panels(open_page, log):
     version = log.version()
     for tenant, score in (("acme", 0.25), ("globex", 0.75)):
         ids = log.answers(4, day=20_000, metadata={"tenant": tenant})
@@ -84,8 +81,7 @@ def test_a_metadata_field_splits_the_panels(open_page, sqlite_store):
     assert texts(app, "jb-part") == ["All answers", "acme", "globex"]
 
 
-def test_fields_that_differ_in_each_answer_are_no_split(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_fields_that_differ_in_each_answer_are_no_split(open_page, log):
     for number in range(8):
         fields = {"span_id": f"s{number}", "latency_ms": number / 7, "tenant": f"t{number % 2}"}
         log.say_all(log.version(), log.answers(1, day=20_000, metadata=fields), groundedness=0.5)
@@ -93,8 +89,7 @@ def test_fields_that_differ_in_each_answer_are_no_split(open_page, sqlite_store)
     assert split.options == ["Query type", "Source", "Generator model", "metadata.tenant"]
 
 
-def test_more_than_six_types_show_the_six_with_most_answers(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_more_than_six_types_show_the_six_with_most_answers(open_page, log):
     version = log.version()
     for place in range(8):
         log.say_all(
@@ -113,8 +108,7 @@ def test_without_sampled_labels_the_page_tells_how_to_get_them(open_page, figure
     assert any("random_share" in each for each in texts(page, "jb-empty"))
 
 
-def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(open_page, log, sqlite_store):
     ids = log.answers(12, day=20_000)
     log.say_all(log.version(), ids, groundedness=0.5)
     assert "Criterion" not in open_page("trends").segmented_control(key="show").options
@@ -131,6 +125,8 @@ def test_a_criterion_of_a_rubric_judge_is_drawn_on_its_own_scale(open_page, sqli
     assert [each for each in texts(app, "jb-cap") if "without" in each] == ["1 without tone"]
     drawn = read(sqlite_store, trend, criterion="tone")
     (point,) = drawn.panels[0].points
-    assert (drawn.judge, point.estimate.value, point.estimate.n) == ("rubric", 3.0, 10)
+    assert drawn.judge == "rubric"
+    assert point.estimate.value == 3.0
+    assert point.estimate.n == 10
     left_out = [(each.reason, each.n) for each in drawn.left_out]
     assert left_out == [("no_score", 1), ("no_verdict", 1)]

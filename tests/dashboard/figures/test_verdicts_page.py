@@ -1,11 +1,10 @@
 """The page Verdicts: two judge versions on the same answers, row by row."""
 
 from app_pages import labels, texts, with_label
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD
 
 
-def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page, log):
     old, new = log.version("rag"), log.version("rag", prompt="new")
     towards, away, same = log.answers(3)
     log.say_all(old, [towards, away, same], groundedness=0.1)
@@ -28,8 +27,7 @@ def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page, sqlite_
     assert list(table.value["Direction"]) == ["away from people"]
 
 
-def test_the_verdicts_of_a_run_are_compared_with_those_before_it(open_page, sqlite_store):
-    log = GradedLog(sqlite_store)
+def test_the_verdicts_of_a_run_are_compared_with_those_before_it(open_page, log):
     version, (first, second) = log.version("rag"), log.answers(2)
     log.say_all(version, [first, second], groundedness=0.1)
     run = log.run(version, {first: {"groundedness": 0.9}})

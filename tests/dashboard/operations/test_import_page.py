@@ -120,7 +120,8 @@ def test_a_file_is_tried_first_and_comes_in_on_a_press(upload, sqlite_store):
     assert page.button(key="import_next").label == "Judge these answers"
     assert responses(sqlite_store) == 4
     (batch,) = read(sqlite_store, list_batches)
-    assert (batch.file, batch.actor) == ("log.jsonl", "Mara")
+    assert batch.file == "log.jsonl"
+    assert batch.actor == "Mara"
 
 
 def box(page, label):
@@ -143,12 +144,8 @@ def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(upload, sqli
     assert "--map" not in markup(page)
     columns = page.dataframe[0].value.set_index("Judgeboard")
     assert columns.loc["question"].tolist() == ["Frage", "Was?", "Wo?"]
-    assert columns["In your file"].to_dict() == {
-        "question": "Frage",
-        "answer": "Antwort",
-        "id": "nr",
-        "asked at": "Wann",
-    }
+    theirs = {"question": "Frage", "answer": "Antwort", "id": "nr", "asked at": "Wann"}
+    assert columns["In your file"].to_dict() == theirs
     assert page.button(key="import_use").disabled
     page.radio[0].set_value("day-first").run()
     click(page, "import_use")
@@ -275,10 +272,7 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store, kind):
 
 def test_values_inside_objects_are_offered_as_columns(upload):
     page = upload(
-        [
-            {"id": f"n{n}", "input": {"question": f"q {n}"}, "run": {"text": f"a {n}"}}
-            for n in range(3)
-        ]
+        [{"id": n, "input": {"question": f"q {n}"}, "run": {"text": f"a {n}"}} for n in range(3)]
     )
     assert {"input.question", "run.text"} <= set(box(page, "Column").options)
     read_as(page, "input.question", "query")

@@ -17,7 +17,9 @@ def test_a_key_is_created_shown_once_used_and_revoked(open_page, page_rows, page
     [token] = [code.value for code in app.code]
     assert token.startswith("jb_")
     [[name, state, last_used, *_]] = table_rows(app, "Last used")
-    assert (name, state, str(last_used)) == ("checkout", "usable", "nan"), "no request yet"
+    assert name == "checkout", "no request yet"
+    assert state == "usable", "no request yet"
+    assert str(last_used) == "nan", "no request yet"
     with receiving(page_store) as http:
         sent = {**PROTOBUF, "authorization": f"Bearer {token}"}
         assert http.post("/v1/traces", content=request(trace(1)), headers=sent).status_code == 200
@@ -32,4 +34,6 @@ def test_a_key_is_created_shown_once_used_and_revoked(open_page, page_rows, page
     assert state == "revoked"
     assert not [each for each in app.button if (each.key or "").startswith("key_revoke")]
     [key] = read(page_store, list_keys)
-    assert (key.created_by, key.scopes, key.expires_at is not None) == ("Mara", ("ingest",), True)
+    assert key.created_by == "Mara"
+    assert key.scopes == ("ingest",)
+    assert key.expires_at is not None

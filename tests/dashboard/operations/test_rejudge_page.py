@@ -2,7 +2,18 @@
 
 from sqlalchemy import update
 
-from app_pages import click, enter, in_address, keys, markup, shown, table, text_with, texts
+from app_pages import (
+    check_markup,
+    click,
+    enter,
+    in_address,
+    keys,
+    markup,
+    shown,
+    table,
+    text_with,
+    texts,
+)
 from graded_log import GradedLog
 from job_steps import ask, ended, rag, working
 from judgeboard.llm.recording_endpoint import completion, failure, verdict
@@ -48,11 +59,12 @@ def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store):
     assert page.button(key="rejudge_start").label == "Rejudge 6 answers"
     click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
-    assert (job.actor, job.where, job.mode) == ("Mara", RowFilter(query_types=("complex",)), "all")
+    assert job.actor == "Mara"
+    assert job.where == RowFilter(query_types=("complex",))
+    assert job.mode == "all"
     assert job.judge == {"kind": "lexical"}
     assert in_address(page, "job") == job.id
-    assert "none is running" in markup(page)
-    assert "judgeboard worker" in markup(page)
+    check_markup(page, "none is running", "judgeboard worker")
 
 
 def test_open_flags_of_other_judges_are_kept_by_a_checkbox(page_store, open_page):
@@ -78,8 +90,7 @@ def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store, endpoint):
     job = worked(sqlite_store)
     assert job.judge == rag(endpoint, claims=False)
     page.run()
-    assert "Done in" in markup(page)
-    assert "<b>9</b> ok" in markup(page)
+    check_markup(page, "Done in", "<b>9</b> ok")
     # The same judge had judged before by another version: what changed side stands first.
     page = open_page("verdicts", run=job.run_id)
     flips = table(page, "Flip")[["Flip", "New"]]
@@ -95,7 +106,8 @@ def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store):
     enter(page, "ask_version", OFFLINE)
     click(page, "rejudge_start")
     (job,) = recent_jobs(sqlite_store)
-    assert (job.where, job.selected) == (RowFilter(response_ids=(answer,)), 1)
+    assert job.where == RowFilter(response_ids=(answer,))
+    assert job.selected == 1
     assert "one answer" in markup(page)
 
 
@@ -154,7 +166,9 @@ def test_a_stored_judge_is_asked_with_its_own_options(page_rows, open_page, sqli
     enter(page, "ask_version", f"{version.title} · {version.model}")
     click(page, "rejudge_start")
     job = worked(sqlite_store)
-    assert (job.judge["kind"], job.judge["rating_word"], job.ok) == ("rating", "Gesamtnote", 9)
+    assert job.judge["kind"] == "rating"
+    assert job.judge["rating_word"] == "Gesamtnote"
+    assert job.ok == 9
     assert job.version_id == version.id
 
 

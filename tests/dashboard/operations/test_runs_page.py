@@ -51,7 +51,8 @@ def test_every_run_adds_up_and_says_what_went_wrong(mixed_run, open_page):
     assert list(runs.columns)[3:10] == within_800_px
     assert "3 of 12" in markup(page)
     status, why, times, example = problems.iloc[0].tolist()
-    assert (status, times) == ("unparsable", 2)
+    assert status == "unparsable"
+    assert times == 2
     assert "groundedness" in why
     assert why.endswith("not 85")
     # The one that was judged first.

@@ -43,7 +43,9 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     page = open_page("sources", part="Push")
     [[name, state, *counts, _, _, sends, source, address]] = table_rows(page, "Target")
     assert (name, state, counts) == ("phoenix", "no worker", [0, 0, 0])
-    assert (sends, source, address) == ("judgments, reviews, gold", "shop", "http://tool:6006")
+    assert sends == "judgments, reviews, gold"
+    assert source == "shop"
+    assert address == "http://tool:6006"
     assert "judgeboard worker" in shown(page)
 
     def fails(*_, **__):
@@ -83,9 +85,11 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page, page_rows, page_s
     assert what not in shown(app.run())
     [rule] = [each.rule for each in rule_progress(page_store)]
     assert (rule.name, rule.max_calls, rule.by) == ("live", 5, "Mara")
-    assert (rule.filter.rules, rule.filter.sources) == (("poor_rating",), (source,))
+    assert rule.filter.rules == ("poor_rating",)
+    assert rule.filter.sources == (source,)
     [line] = table(open_page("judging"), "State").to_dict("records")
-    assert (line["State"], line["Calls today"]) == ("no worker", "0 of 5")
+    assert line["State"] == "no worker"
+    assert line["Calls today"] == "0 of 5"
     assert line["Cost today"].startswith("$ 0")
     press(open_page("judging"), "judge_paused")
     assert rule_progress(page_store)[0].state == "paused"
@@ -107,7 +111,9 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     enter(app, "judging_of_live_chat v1_model", "qwen3-8b")
     press(app, "judging_set_live")
     line = rule_progress(page_store)[0]
-    assert (line.version.title, line.rule.name, line.rule.max_calls) == ("chat v2", "live", 9)
+    assert line.version.title == "chat v2"
+    assert line.rule.name == "live"
+    assert line.rule.max_calls == 9
     assert line.rule.at == before.rule.at
     assert text_with(app, "live", "chat v2", "judgeboard worker", cls="jb-say")
     assert read(page_store, get_version, "chat v2").model == "qwen3-8b"
@@ -241,7 +247,9 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(
     press(app.run(), "alert_add")
     [rule] = alert_rules(page_store)
     level = rule.level
-    assert (level.criterion, level.direction, level.days) == ("completeness", "below", 1)
+    assert level.criterion == "completeness"
+    assert level.direction == "below"
+    assert level.days == 1
     assert rule.threshold == 3.5
     app = open_page("alerts")
     assert text_with(app, "Now: ", "completeness", "rubric")
