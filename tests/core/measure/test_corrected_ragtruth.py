@@ -12,6 +12,7 @@ from judgeboard.imports.importing import import_file
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.people.roster import change_settings
 from recordings import records
+from shared_answers import published
 
 pytestmark = pytest.mark.shared
 
@@ -36,10 +37,8 @@ def eight_weeks(store, shared, folder, *, app_changed):
     for each in records(data / "ragtruth.responses.jsonl.gz"):
         week = int(8 * sampling_number("weeks", "ragtruth", str(each["source_id"])))
         if each["id"] in judged and not (app_changed and (each["model"] in EARLY) != (week < 4)):
-            answers.append(
-                each
-                | {"query_type": "all", "asked_at": (MONDAY + timedelta(days=7 * week)).isoformat()}
-            )
+            asked_at = (MONDAY + timedelta(weeks=week)).isoformat()
+            answers.append(each | {"query_type": "all", "asked_at": asked_at})
     ids = {each["id"] for each in answers}
     sampled = {id_ for id_ in ids if sampling_number("judgeboard", "default", id_) < SHARE}
     labels = [
@@ -63,20 +62,13 @@ def test_each_week_has_the_published_share(
     sqlite_store, shared, tmp_path, name, app_changed, evidence
 ):
     """The published detector takes answers as independent; the product does not."""
-    expected = json.loads((shared / "reading" / "validity-expected.json").read_text())["e2_trend"][
-        name
-    ]
+    rows = published(shared / "data", "e2_trend")[name]["rows"]
     eight_weeks(sqlite_store, shared, tmp_path, app_changed=app_changed)
     (panel,) = read(sqlite_store, corrected_trend).panels
-    rows = expected["rows"]
-    assert [point.share.value for point in panel.points] == pytest.approx(
-        [row["value"] for row in rows], abs=1e-6
-    )
-    judged_bad = [row["judged_bad"] / row["N"] for row in rows]
-    assert [point.judge_share for point in panel.points] == pytest.approx(judged_bad)
-    assert [[stratum.labelled for stratum in point.strata] for point in panel.points] == [
-        row["n"] for row in rows
-    ]
+    for point, row in zip(panel.points, rows, strict=True):
+        assert point.share.value == pytest.approx(row["value"], abs=1e-6)
+        assert point.judge_share == pytest.approx(row["judged_bad"] / row["N"])
+        assert [stratum.labelled for stratum in point.strata] == row["n"]
     # Each evidence group has about three answers or more here, so two labels of a group tell less
     # than two others.
     assert panel.points[-1].rose == pytest.approx(evidence, abs=5e-3)

@@ -8,6 +8,7 @@ from graded_log import labels_where
 from judgeboard.cli.app import run
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.agreement_result import shortened
+from judgeboard.measure.notes import note
 from judging_log import address
 
 
@@ -16,8 +17,8 @@ def crowd(sqlite_log):
     """Twelve people on twelve answers; each next person graded one answer less, so that there are 66 pairs."""
     ids = sqlite_log.answers(22)
     for person in range(12):
-        labels = labels_where(ids, lambda place, odd=person % 2: (place + odd) % 3)
-        sqlite_log.reviews(dict(list(labels.items())[: 22 - person]), f"person {person:02}")
+        labels = labels_where(ids[: 22 - person], lambda place, odd=person % 2: (place + odd) % 3)
+        sqlite_log.reviews(labels, f"person {person:02}")
     return sqlite_log
 
 
@@ -30,7 +31,7 @@ def test_a_long_list_keeps_the_pairs_with_the_most_items_and_counts_the_others(c
     assert max(left_out) <= min(short.figure("n", each).n for each in short.slices)
     kappas = [pairs.figure("kappa", each).value for each in pairs.slices]
     listed, spread = short.caveats
-    assert (listed.code, listed.values) == ("shortened", {"n": 50, "lines": 66})
+    assert listed == note("shortened", n=50, lines=66)
     assert (spread.values["lowest"], spread.values["highest"]) == (min(kappas), max(kappas))
     assert shortened(whole).statistics == whole.statistics
     assert shortened(whole, 66) == whole

@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 
 from engines import on_sqlite
-from graded_log import GradedLog, labels_in, read
+from graded_log import GradedLog, labels_in
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.news import accounted, news
+from judgeboard.measure.notes import note
 
 MONDAY = 20_003  # 2024-10-07
 CHANGE = MONDAY + 28
 
 
 def latest(store):
-    return read(store, lambda connection: news(connection, corrected_trend(connection)))
+    with store.reading() as connection:
+        return news(connection, corrected_trend(connection))
 
 
 def fill(log, *, bad_since, **since):
@@ -22,19 +24,14 @@ def fill(log, *, bad_since, **since):
     for week in range(9):
         for query_type in ("sql", "prose"):
             changed = query_type == "sql" and week > 3
-            day, fields = (
-                MONDAY + 7 * week,
-                {
-                    "generator_model": "small-1",
-                    "answer": "yes",
-                    "metadata": {"tenant": f"t{week % 2}"},
-                },
-            )
-            ids = log.answers(
-                30, day=day, query_type=query_type, **fields | (since if changed else {})
-            )
-            bad = set(ids[: bad_since if changed else 3])
-            labels = labels_in(ids, bad)
+            fields = {
+                "query_type": query_type,
+                "generator_model": "small-1",
+                "answer": "yes",
+                "metadata": {"tenant": f"t{week % 2}"},
+            } | (since if changed else {})
+            ids = log.answers(30, day=MONDAY + 7 * week, **fields)
+            labels = labels_in(ids, ids[: bad_since if changed else 3])
             log.say(version, labels)
             log.reviews(labels)
 
@@ -42,19 +39,21 @@ def fill(log, *, bad_since, **since):
 def test_the_news_are_the_type_the_day_and_the_model_that_came(store):
     fill(GradedLog(store), bad_since=27, generator_model="small-2")
     result = latest(store)
-    assert result.headline.code == "more_bad_with"
-    assert result.headline.values == {
-        "day": CHANGE,
-        "part": "sql answers",
-        "coincidence": "generator model small-2",
-    }
+    model = "generator model small-2"
+    assert result.headline == note(
+        "more_bad_with", day=CHANGE, part="sql answers", coincidence=model
+    )
     assert result.about.where == {"query_types": ["sql"], "day_from": CHANGE}
-    assert result.figure("bad_before", "sql").value == pytest.approx(0.1)
-    assert result.figure("bad_since", "sql").value == pytest.approx(0.9)
-    assert result.figure("bad_since").value == pytest.approx(0.5)
-    assert result.figure("share_before", "generator model small-2").value == 0
-    assert result.figure("share_since", "generator model small-2").value == 1
-    assert result.figure("accounts", "generator model small-2").value == pytest.approx(1)
+    figures = {(row.figure, row.slice): row.value for row in result.rows}
+    expected = {
+        ("bad_before", "sql"): 0.1,
+        ("bad_since", "sql"): 0.9,
+        ("bad_since", None): 0.5,
+        ("share_before", model): 0,
+        ("share_since", model): 1,
+        ("accounts", model): 1,
+    }
+    assert {key: figures[key] for key in expected} == pytest.approx(expected)
     assert [each for each in result.slices if "tenant" in each] == []
 
 

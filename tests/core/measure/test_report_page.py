@@ -5,7 +5,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-from graded_log import GOOD, labels_where, read
+from graded_log import GOOD, labels_in
 from judgeboard.formats.output import to_plain
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import measure_rate
@@ -30,12 +30,11 @@ class Tags(HTMLParser):
 
 
 def test_it_says_first_how_good_the_answers_are(sqlite_log):
-    version = sqlite_log.version()
     ids = sqlite_log.answers(200)
-    sqlite_log.say_all(version, ids, groundedness=0.9)
+    sqlite_log.say_all(sqlite_log.version(), ids, groundedness=0.9)
     sqlite_log.review_all(ids[:40], label=GOOD)
     results = [measure_agreement(sqlite_log.store)]
-    now = read(sqlite_log.store, log_summary, results).now
+    now = sqlite_log.read(log_summary, results).now
     assert now == measure_rate(sqlite_log.store).headline
 
 
@@ -45,15 +44,15 @@ def test_it_contains_every_figure_as_text_and_as_json(sqlite_log):
     ids = [
         each for day in (20_003, 20_010) for each in log.answers(20, day=day, query_type=HOSTILE)
     ]
-    labels = labels_where(ids, lambda place: place % 3)
-    log.say(version, {each: {**given, "groundedness": 0.2} for each, given in labels.items()})
+    bad = {*ids} - {*ids[::3]}
+    log.say(version, labels_in(ids, bad, groundedness=0.2))
     for reviewer in ("mara", HOSTILE, "jon"):
-        log.reviews(labels, reviewer)
+        log.reviews(labels_in(ids, bad), reviewer)
     results = [
         measure_agreement(log.store, by="query_type", epsilon=0.2),
         measure_agreement(log.store, of="people"),
     ]
-    page = report_page(results, read(log.store, log_summary, results))
+    page = report_page(results, log.read(log_summary, results))
     first, statistics = page.split("Appendix: all statistics")
     assert first.count("<svg") == 2
     assert first.count("<td>Same grade</td>") == 1

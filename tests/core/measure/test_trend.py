@@ -255,8 +255,8 @@ def test_a_rejudge_counts_the_current_verdict_only(log):
     ids = judged(log, 2, 0.1, day=MONDAY)
     log.say_all(log.version(), ids, groundedness=0.7)
     log.say_all(log.version(), ids[:1], status=Status.ERROR)
-    current = first_estimate(log)
-    assert (current.n, current.value) == (2, 0.7)
+    (point,) = shown(log).panels[0].points
+    assert (point.estimate.n, point.estimate.value) == (2, 0.7)
 
 
 def test_a_trend_of_a_criterion_names_no_measure(sqlite_log):
