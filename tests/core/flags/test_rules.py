@@ -311,6 +311,7 @@ def test_each_audited_judge_has_a_flag_of_its_own():
             ("nli v1", "label grounded"),
         ),
     ],
+    ids=["scores", "label"],
 )
 def test_the_sentence_names_both_and_what_was_said(audited, supreme, parts):
     sentence = sentence_of(marked(audited, *supreme))
