@@ -231,9 +231,11 @@ def row_of(annotator="mara", groundedness=None, **more):
 @pytest.fixture
 def graded(bring_grades):
     """Return ``graded(annotator, groundedness)``, which imports a grade of the answer; return how many are new."""
-    return lambda *grade, name="file.jsonl", **more: (
-        bring_grades(row_of(*grade, **more), name=name).new
-    )
+
+    def bring_in(*grade, **more):
+        return bring_grades(row_of(*grade, **more)).new
+
+    return bring_in
 
 
 def numbers(store):

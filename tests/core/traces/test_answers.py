@@ -476,6 +476,7 @@ def test_other_reasons_say_what_is_there_instead():
     assert "timeout" in reason(*half)
     tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather"}
     assert "tool" in reason(span(1, a=tool))
+    assert reason(span(1), span(2, 1, a=tool, error="it broke")).endswith(": it broke")
     assert "sources map" in reason(span(1, name="GET /health", a={"http.route": "/health"}))
     assert reason()
 
