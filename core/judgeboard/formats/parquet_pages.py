@@ -25,7 +25,7 @@ _ADVICE = "write the file with smaller pages, or as JSON lines"
 
 
 class DamagedPages(ValueError):
-    """The headers of pages cannot be read."""
+    """The pages of a column cannot be found, or their headers cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,10 @@ def plan_group(
     dictionaries: list[str] = []
     for index in range(group.num_columns):
         column = group.column(index)
-        path, of_lists = column.path_in_schema, levels[column.path_in_schema] > 0
+        path = column.path_in_schema
+        if path not in levels:
+            raise DamagedPages(f"the schema has no column {path!r}")
+        of_lists = levels[path] > 0
         first = column.data_page_offset
         if column.has_dictionary_page:
             first = min(first, column.dictionary_page_offset)

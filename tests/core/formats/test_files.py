@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sqlite3
 import stat
 import sys
@@ -310,6 +311,15 @@ def test_any_text(name, text):
 @pytest.mark.parametrize("damage", [(b"query", b"\x80uery"), (b"answer", b"answe\x80")])
 def test_a_name_that_is_no_text_is_refused(damage):
     read(GOOD["parquet"].replace(*damage), "parquet")
+
+
+@pytest.mark.parametrize("name", [b"query", b"answer"])
+def test_a_column_that_the_schema_does_not_name_is_refused(name):
+    content = GOOD["parquet"]
+    places = [found.start() for found in re.finditer(name, content)]
+    assert len(places) > 1
+    for place in places:
+        read(content[:place] + b"z" + content[place + 1 :], "parquet")
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
