@@ -595,17 +595,16 @@ def _mentions(field: Field, names: tuple[str, ...], text: str) -> list[_Mention]
             "".join(filter(None, match.group("tagged", "marked", "bracketed", "behind"))), 1
         )[0]
         begins = match["behind"] is None or match["begins"] is not None
-        of = _OUT_OF.match(text, match.end()) if match["tagged"] is not None else None
+        of = match["tagged"] and _OUT_OF.match(text, match.end())
         value = f"{value} {of[1]}" if of else value
         full_text = text[max(match.start(), match.end("begins")) : match.end()] + (
             value if match["behind"] else ""
         )
-        if (
-            '"' in full_text
-            and value[-1:] not in {'"', "}"}
-            and BREAK.match(text, match.end() + len(value))
+        # The text breaks off: JSON without braces, or a number without the digits behind the point.
+        if BREAK.match(text, match.end() + len(value)) and (
+            ('"' in full_text and value[-1:] not in '"}') or value.strip() == "0."
         ):
-            value = Cut(value)  # JSON without braces that breaks off
+            value = Cut(value)
         mentions.append(_mention(field, value, begins=begins, full_text=full_text))
     return mentions
 
