@@ -600,11 +600,12 @@ def _mentions(field: Field, names: tuple[str, ...], text: str) -> list[_Mention]
         full_text = text[max(match.start(), match.end("begins")) : match.end()] + (
             value if match["behind"] else ""
         )
-        # The text breaks off: JSON without braces, or a number without the digits behind the point.
-        if BREAK.match(text, match.end() + len(value)) and (
-            ('"' in full_text and value[-1:] not in '"}') or value.strip() == "0."
+        if (
+            not {*full_text}.isdisjoint("\"'\u2019\u201d")
+            and value[-1:] not in "\"'\u2019\u201d}"
+            and BREAK.match(text, match.end() + len(value))
         ):
-            value = Cut(value)
+            value = Cut(value)  # JSON without braces that breaks off
         mentions.append(_mention(field, value, begins=begins, full_text=full_text))
     return mentions
 

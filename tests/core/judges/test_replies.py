@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from judgeboard.domain import MENDED, JudgeInput, PairItem, Shown, Status, Verdict
@@ -611,12 +611,15 @@ def test_a_spoiled_reply_gives_its_own_numbers_or_none(values, spoiled, end, tho
     text = json.dumps(values)
     for spoil, at in spoiled:
         text = spoil(text, at)
+    reply = text[:end]
+    # Where a text without quotation marks ends, nobody can tell whether digits are missing.
+    assume(reply == text or not re.search(r"groundedness: [\d.,]*\Z", reply))
     try:
-        read = VerdictForm().parse(thoughts + text[:end]).value.values
+        read = VerdictForm().parse(thoughts + reply).value.values
     except UnusableReply:
         return
     for name in ("groundedness", "quality"):
-        assert read[name] == values[name], text
+        assert read[name] == values[name], reply
 
 
 @settings(max_examples=200, deadline=None)
