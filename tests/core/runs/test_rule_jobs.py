@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event
 
 from engines import on_sqlite
-from job_steps import ANSWERS, rag, until_asked, working
+from job_steps import ANSWERS, rag, working
 from judgeboard.domain import (
     Feedback,
     FeedbackKind,
@@ -126,7 +126,7 @@ def test_a_worker_that_starts_again_asks_only_what_is_left(log, endpoint):
     add(log, judge=rag(endpoint), concurrency=4)
     with working(log):
         judged(log, 5)
-        until_asked(endpoint, 9)
+        until(lambda: len(endpoint.server.requests) >= 9, "four calls in flight")
         endpoint.release(slowly=True)
     with working(log):
         judged(log, ANSWERS)
@@ -214,7 +214,7 @@ def test_a_running_rule_goes_on_with_another_model(sqlite_log, endpoint):
     endpoint.hold_after(2)
     add(sqlite_log, judge=rag(endpoint), concurrency=2)
     with working(sqlite_log):
-        until_asked(endpoint, 4)
+        until(lambda: len(endpoint.server.requests) >= 4, "two calls in flight")
         change_judge(sqlite_log, with_model(rag(endpoint), "another-model"))
         endpoint.release()
         judged(sqlite_log, ANSWERS)
