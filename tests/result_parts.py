@@ -1,4 +1,4 @@
-"""Parts of results, each as one value that a test compares."""
+"""Notes of results, as values that a test compares."""
 
 
 def codes(notes):
@@ -10,13 +10,3 @@ def values_of_note(notes, code):
     """Return the values of the only note with this code."""
     (values,) = (each.values for each in notes if each.code == code)
     return values
-
-
-def limits(estimate):
-    """Return the limits of an interval."""
-    return estimate.low, estimate.high
-
-
-def interval(estimate):
-    """Return a figure with the limits of its interval."""
-    return estimate.value, *limits(estimate)

@@ -39,14 +39,6 @@ def columns(rows, *names):
     return list(map(itemgetter(*names), rows))
 
 
-def assert_has(thing, **values):
-    """Compare columns of a row, or attributes of an object, with these values."""
-    found = {
-        name: thing[name] if isinstance(thing, dict) else getattr(thing, name) for name in values
-    }
-    assert found == values, f"{found} instead of {values}"
-
-
 def row_count(store, *tables):
     """Return how many rows these tables have together."""
     with store.reading() as connection:

@@ -23,6 +23,13 @@ def shell(capsys):
 
 
 @pytest.fixture
+def own_store(request):
+    """The database of the test: ``store`` if the test uses both engines, else ``sqlite_store``."""
+    both_engines = "store" in request.fixturenames
+    return request.getfixturevalue("store" if both_engines else "sqlite_store")
+
+
+@pytest.fixture
 def log(store):
     """A fresh database on each engine, to which a test says what happened."""
     return GradedLog(store)

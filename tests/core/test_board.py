@@ -24,7 +24,8 @@ from judgeboard.store.export import export_tables
 from judgeboard.store.storing import list_batches
 from marked_answer import mark_answer
 from queue_case import queue_case
-from stored_rows import assert_has, columns
+from result_fields import check_fields
+from stored_rows import columns
 
 PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
 ROWS = [
@@ -105,7 +106,7 @@ def test_rejected_rows_are_named_by_their_place_or_line_and_what_was_read_is_sho
 ):
     frame = pd.DataFrame([*ROWS, {"id": "c", "query": "Who?", "answer": None}])
     added = sqlite_board.add(frame)
-    assert_has(added.imports[0], new=2, rejected=1)
+    check_fields(added.imports[0], new=2, rejected=1)
     assert added.rejected[["row", "field"]].to_numpy().tolist() == [[2, "answer"]]
     assert frame.iloc[added.rejected.row[0]].id == "c"
     assert "external_id" in repr(added)

@@ -19,7 +19,8 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure
 from judgeboard.runs.judging import judge_pending
 from judgeboard.store.export import export_tables
 from judgeboard.store.storing import store_responses
-from stored_rows import assert_has, read, write_to
+from result_fields import check_fields
+from stored_rows import read, write_to
 
 QUERY = "At what temperature does Dyneema melt?"
 ANSWER = "Dyneema melts at about 145 degrees."
@@ -67,7 +68,7 @@ def test_one_answer_is_judged_with_and_without_an_event_loop():
     blocking = judged()
     awaited = judgeboard.judge_answer(QUERY, ANSWER, PASSAGES, judge="lexical")
     assert blocking == asyncio.run(awaited)
-    assert_has(blocking, status="ok", groundedness=1.0)
+    check_fields(blocking, status="ok", groundedness=1.0)
 
 
 def test_unknown_passages_leave_groundedness_unmeasured_and_none_retrieved_make_it_0():
@@ -78,7 +79,7 @@ def test_unknown_passages_leave_groundedness_unmeasured_and_none_retrieved_make_
 def test_a_chat_model_judges_by_name_and_address():
     with RecordingEndpoint(always(verdict(groundedness=0.25, quality=2))) as endpoint:
         judgment = judged(judge="rag", **model(endpoint))
-    assert_has(judgment, groundedness=0.25, quality=2)
+    check_fields(judgment, groundedness=0.25, quality=2)
     assert len(endpoint.requests) == 1
 
 
@@ -98,7 +99,7 @@ def test_a_judge_that_the_caller_made_serves_many_calls_over_its_connections():
 def test_a_failed_call_is_a_verdict_without_scores():
     with RecordingEndpoint(always(failure(400, "maximum context length is 10 tokens"))) as endpoint:
         judgment = judged(judge="rag", **model(endpoint))
-    assert_has(judgment, status="error", groundedness=None)
+    check_fields(judgment, status="error", groundedness=None)
     assert judgeboard.annotate(ANSWER, judgment.groundedness).level == "unmeasured"
 
 
@@ -196,7 +197,7 @@ def test_what_cannot_be_judged_is_one_line(changes, message):
 def test_a_log_is_imported_judged_measured_and_exported(store, log, tmp_path):
     import_file(store, log)
     asked = judge_pending(store, judgeboard.make_judge("lexical"))
-    assert_has(asked, ok=1, not_reached=0)
+    check_fields(asked, ok=1, not_reached=0)
     assert judgeboard.raise_flags(store).raised == 0
     assert judgeboard.measure_log(store).judgments["ok"] == 1
     out = tmp_path / "judgments.jsonl"

@@ -35,7 +35,7 @@ from judgeboard.settings.sections import (
     QueueSettings,
     fields_of,
 )
-from stored_rows import assert_has
+from result_fields import check_fields
 
 CORE = Path(__file__).parents[2] / "core" / "judgeboard"
 
@@ -52,7 +52,7 @@ def test_the_usual_names_are_read(monkeypatch):
         ("JUDGEBOARD_ALWAYS_REVIEW", " sql,complex ,"),
     ):
         monkeypatch.setenv(name, value)
-    assert_has(load_settings(), db="judgeboard.db", always_review=("sql", "complex"))
+    check_fields(load_settings(), db="judgeboard.db", always_review=("sql", "complex"))
     assert provider_address("openai") == "http://localhost:8000/v1"
     assert provider_key("openai") == "sk-abcdefghijklmnopqrstuvwxyz"
     assert provider_key("anthropic") is None
@@ -67,7 +67,7 @@ def test_secrets_and_passwords_are_masked(monkeypatch):
     settings = load_settings()
     shown = {each.name: each.value for each in shown_settings(settings, ["openai"])}
     database = "postgresql://mara:***@db/case?sslpassword=***"
-    assert_has(shown, alert_command="********", db=database)
+    check_fields(shown, alert_command="********", db=database)
     assert shown["OPENAI_API_KEY"] == "********wxyz"
     assert "sk-abc" not in repr(settings)
     assert "S3CRET" not in repr(settings)
@@ -137,8 +137,8 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(project, m
     monkeypatch.setenv("JUDGEBOARD_LOW_QUALITY", "3")
     settings = load_settings({"random_share": 0.9, "feedback_gap": 1})
     # A path is relative to the file.
-    assert_has(settings, db=str(project.parent / "log.db"), always_review=("sql",))
-    assert_has(settings, random_share=0.3, low_quality=3, feedback_gap=1)
+    check_fields(settings, db=str(project.parent / "log.db"), always_review=("sql",))
+    check_fields(settings, random_share=0.3, low_quality=3, feedback_gap=1)
     assert settings.cuts.of("QA") == 0.3
     assert settings.price_of("m") == Price(Decimal("0.1"), Decimal("0.2"))
     for name, origin in (

@@ -29,7 +29,8 @@ from judgeboard.store.api_keys import token_hash
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.tables import METADATA
-from stored_rows import assert_has, read
+from result_fields import check_fields
+from stored_rows import read
 
 ROOT = "cli:root"
 PASSWORD = "correct horse battery"
@@ -69,7 +70,7 @@ def test_a_link_sets_a_password_once(store):
     token = invite(store, "Ann@Example.org", Role.LEAD, ROOT)
     assert read(store, any_account)
     person = read(store, person_of_link, token)
-    assert_has(person, name="ann@example.org", role=Role.LEAD)
+    check_fields(person, name="ann@example.org", role=Role.LEAD)
     set_password(store, token, PASSWORD)
     assert read(store, person_of_link, token) is None
     with pytest.raises(NotFound):

@@ -8,16 +8,14 @@ from judging_log import address
 
 
 @pytest.fixture
-def typed(request, shell):
-    """Run a command on the database of the test, ``store`` or else ``sqlite_store``: ``typed("stats --json")``.
+def typed(own_store, shell):
+    """Run a command on the database of the test: ``typed("stats --json")``.
 
     Returns what it printed, parsed where it is asked for JSON, or what it was refused with (code 2).
     """
-    both_engines = "store" in request.fixturenames
-    store = request.getfixturevalue("store" if both_engines else "sqlite_store")
 
     def type_(line, *more, code=0):
-        printed = shell(line, *more, "--db", address(store), code=code)
+        printed = shell(line, *more, "--db", address(own_store), code=code)
         return json.loads(printed) if "--json" in line and code != 2 else printed
 
     return type_

@@ -17,8 +17,9 @@ import pytest
 import judgeboard
 from judgeboard.client import sending
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always
+from result_fields import check_fields
 from sent_traces import receiving
-from stored_rows import assert_has, columns
+from stored_rows import columns
 
 STORED = ScriptedReply({"stored": True})
 
@@ -133,7 +134,7 @@ def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(server, clie
     with receiving(sqlite_store) as http:
         for request in server.requests:
             reply = http.post(request.path, json=request.body).json()
-            assert_has(reply, stored=len(request.body), problems=[], other_fields={})
+            check_fields(reply, stored=len(request.body), problems=[], other_fields={})
         judgments = http.get(f"/api/responses/{answer_id}").json()["judgments"]
     assert columns(judgments, "judge", "status", "groundedness", "label") == [
         ("mine", "ok", 0.1, "hallucinated"),
@@ -188,7 +189,7 @@ def test_a_value_that_json_does_not_have_loses_no_answer(server, client):
     assert client.flush(10)
     (entry,) = sent(server, "/api/responses")
     expected = {"score": None, "all": [None, 1.5], "note": note}
-    assert_has(entry, query="Half an emoji \ufffd?", metadata=expected)
+    check_fields(entry, query="Half an emoji \ufffd?", metadata=expected)
 
 
 @pytest.mark.parametrize("asked", ["\u00b2", "Wed, 21 Oct 2026 07:28:00 GMT", "-1", ""])

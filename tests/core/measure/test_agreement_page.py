@@ -1,6 +1,7 @@
 import pytest
 
 from engines import on_sqlite
+from estimates import value_and_ends
 from graded_log import BAD, GOOD, labels_in
 from judgeboard.domain import Decision
 from judgeboard.measure.agreement import measure_agreement
@@ -10,7 +11,7 @@ from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
 from judgeboard.stats.estimates import more_pairs
-from result_parts import codes, interval, values_of_note
+from result_parts import codes, values_of_note
 
 MONDAY = 20_458  # 5 January 2026
 
@@ -192,7 +193,7 @@ def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log):
     (of_rule,) = log.read(flags_worth).rules
     rate = measure_rate(log.store, by="rule").figure("bad_answers", "low_groundedness")
     assert (rate.value, rate.n) == (0.5, 20)
-    assert interval(of_rule.bad) == interval(rate)
+    assert value_and_ends(of_rule.bad) == value_and_ends(rate)
 
 
 @on_sqlite

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from estimates import value_and_ends
 from judgeboard.flags.rules import sampling_number
 from judgeboard.measure.confident_verdicts import confident_verdicts
 from judgeboard.measure.scored_labels import JudgedScores, ScoredLabels, ScoredSample, flag_from
@@ -17,7 +18,6 @@ from judgeboard.measure.thresholds import (
 )
 from judgeboard.settings.model import Cuts
 from judgeboard.store.statements import TextColumn, record_of
-from result_parts import interval
 from shared_answers import shared_answers
 
 B, A1, A = "track_b_modernbert", "approach_1_modernbert", "track_a_deberta"
@@ -187,5 +187,5 @@ def test_a_cost_of_five_reviews_is_not_shown_to_be_lower_anywhere(
     cost = chosen.figure("cost_change", CHOSEN)
     # The published change is that of the half that measures: 0.0184 and -0.0465. This one counts
     # the flags of all.
-    assert tuple(round(each, 4) for each in interval(cost)) == change
+    assert tuple(round(each, 4) for each in value_and_ends(cost)) == change
     assert (chosen.headline.code, advised_setting(chosen)) == ("threshold_cost_not_shown", None)

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import insert
 
 from engines import on_sqlite
+from estimates import ends, value_and_ends
 from graded_log import BAD, GOOD, labels_in, labels_where
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
@@ -28,7 +29,7 @@ from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.tables import QUEUE, QUEUE_ITEM
 from judging_log import address
 from recordings import in_sample, records
-from result_parts import codes, interval, limits, values_of_note
+from result_parts import codes, values_of_note
 from shared_answers import published
 
 JUDGE = "track_b_modernbert"
@@ -100,7 +101,7 @@ def expected(shared):
 
 def same(found, known):
     in_order = [known[name] for name in ("value", "low", "high")]
-    assert interval(found) == pytest.approx(in_order, abs=SIX_DIGITS)
+    assert value_and_ends(found) == pytest.approx(in_order, abs=SIX_DIGITS)
 
 
 @pytest.mark.shared
@@ -142,7 +143,7 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(example, rate_j
     for prefix, name in (("", "weighted"), ("graded_", "unweighted")):
         for figure, value in expected[f"agreement_labelled_{name}"].items():
             assert found.figure(f"{prefix}{figure}").value == pytest.approx(value, abs=SIX_DIGITS)
-    assert interval(these.figure("sensitivity")) == pytest.approx(
+    assert value_and_ends(these.figure("sensitivity")) == pytest.approx(
         (0.7018, 0.5739, 0.8159), abs=5.1e-5
     )
     assert found.figure("labels_alone").value == pytest.approx(0.741414, abs=SIX_DIGITS)
@@ -152,7 +153,7 @@ def test_all_flagged_and_a_random_sample_give_the_published_rate(example, rate_j
             agreement.graded[figure].value
         )
         assert agreement.statistics[figure].value == found.figure(figure).value, "the headline"
-    assert limits(found.figure("kappa")) == pytest.approx((0.4455, 0.7340), abs=5.1e-5)
+    assert ends(found.figure("kappa")) == pytest.approx((0.4455, 0.7340), abs=5.1e-5)
 
 
 @pytest.mark.shared
@@ -198,7 +199,7 @@ def label_sample(log, ids, bad=()):
 
 
 def bounds_of(result, slice_=None):
-    return limits(result.figure("bounds", slice_))
+    return ends(result.figure("bounds", slice_))
 
 
 def label_counts(result):
@@ -214,7 +215,7 @@ def strata_in(result):
 def test_where_all_answers_are_labelled_the_rate_is_exact(log, judged):
     label(log, judged, judged[:7])
     result = measure_rate(log.store, target="these")
-    assert interval(result.share) == (0.175, 0.175, 0.175)
+    assert value_and_ends(result.share) == (0.175, 0.175, 0.175)
     assert result.headline.code == "rate_exact"
     app = measure_rate(log.store)
     assert app.share.value == 0.175
@@ -250,7 +251,7 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log):
     alone = measure_rate(log.store, where=RowFilter(query_types=("few",)))
     low = alone.share.low
     assert low < 0.8
-    assert (alone.headline.code, *interval(alone.share)) == ("rate_interval", None, low, 1)
+    assert (alone.headline.code, *value_and_ends(alone.share)) == ("rate_interval", None, low, 1)
     by_type = measure_rate(log.store, by="query_type")
     assert by_type.figure("bad_answers", "few") == alone.share
     assert by_type.figure("bad_answers", "many").low is not None
@@ -258,7 +259,7 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log):
     assert f" {percent(low)[:-2]} to 100 % " in row
     label(log, many[:10])  # of the labels in a part that is labelled completely, some are good
     precision = measure_rate(log.store, target="these").figure("precision")
-    assert interval(precision) == (pytest.approx(110 / 120), None, None)
+    assert value_and_ends(precision) == (pytest.approx(110 / 120), None, None)
     assert "exact" in precision.reason
 
 
@@ -349,7 +350,7 @@ def test_chosen_labels_have_no_interval(log, judged):
     assert measure_rate(log.store).figure("labels_alone").low is not None
     label(log, judged[:5], judged[:5])
     alone = measure_rate(log.store).figure("labels_alone")
-    assert interval(alone) == (9 / 25, None, None)
+    assert value_and_ends(alone) == (9 / 25, None, None)
     assert "random sample" in alone.reason
 
 
@@ -639,7 +640,7 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log):
     assert alone.value == pytest.approx(59 / 120)
     (mean,) = mean_interval(60, 59 / 2, sum(score**2 for score in scores))
     # The logit differs little from the plain scale here.
-    assert limits(alone) == pytest.approx(limits(mean), abs=0.01)
+    assert ends(alone) == pytest.approx(ends(mean), abs=0.01)
 
 
 @on_sqlite
@@ -719,7 +720,7 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
     share = sum(each == BAD for each in people.values()) / len(people)
     for _ in range(2):
         result = measure_rate(log.store, target="these")
-        assert interval(result.share) == pytest.approx((share, share, share))
+        assert value_and_ends(result.share) == pytest.approx((share, share, share))
         judge_at_random(ids)
 
 

@@ -10,6 +10,7 @@ from scipy.stats import beta
 from sqlalchemy import func, select
 
 from engines import on_sqlite
+from estimates import value_and_ends
 from graded_log import BAD, GOOD, labels_in, labels_where
 from judgeboard.domain import Status
 from judgeboard.errors import BadInput, NotFound
@@ -43,7 +44,7 @@ from judgeboard.store.filter_conditions import verdict_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.response_pages import rules_of
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE
-from result_parts import codes, interval, values_of_note
+from result_parts import codes, values_of_note
 from stored_rows import rows_of, values_of
 
 
@@ -541,7 +542,7 @@ def test_a_change_of_the_cost_rests_on_ten_labels_at_least():
         QueueChange(-20, measured(6.0, n, (3.0, 10.0))).cost_per_answer(5, 100) for n in (9, 10)
     )
     assert few.value is None
-    assert interval(enough) == pytest.approx((0.1, -0.05, 0.3))
+    assert value_and_ends(enough) == pytest.approx((0.1, -0.05, 0.3))
 
 
 @on_sqlite

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from engines import on_sqlite
+from estimates import value_and_ends
 from graded_log import GOOD, read
 from judgeboard.domain import Decision, DimensionScore, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
@@ -16,7 +17,7 @@ from judgeboard.measure.trend_figures import ALL_ANSWERS, MEASURES, alarm_limits
 from judgeboard.stats.monitor import DIRECTIONS, detect, found_changes
 from judgeboard.store.metadata import index_metadata
 from judgeboard.text import utc_day
-from result_parts import interval, values_of_note
+from result_parts import values_of_note
 
 MONDAY = (datetime(2026, 1, 5, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 
@@ -126,7 +127,8 @@ def test_intervals_are_students_t_and_wilson(sqlite_log):
     ids = sqlite_log.answers(4, day=MONDAY)
     sqlite_log.say_scores(sqlite_log.version(), ids, (0.2, 0.4, 0.6, 0.8))
     mean, share = (
-        interval(first_estimate(sqlite_log, measure=each)) for each in ("groundedness", "low_share")
+        value_and_ends(first_estimate(sqlite_log, measure=each))
+        for each in ("groundedness", "low_share")
     )
     assert mean == pytest.approx((0.5, 0.5 - 0.410852, 0.5 + 0.410852), abs=1e-5)
     assert share == pytest.approx((0.5, 0.150039, 0.849961), abs=1e-5)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from engines import on_sqlite
+from estimates import ends
 from graded_log import BAD, GOOD, labels_in
 from judgeboard.cli.app import run
 from judgeboard.domain import QueueOrder, Status
@@ -28,7 +29,7 @@ from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import QUEUE_ITEM, RESPONSE
 from judging_log import address
 from recordings import in_sample, records
-from result_parts import codes, limits
+from result_parts import codes
 from shared_answers import published, shared_answers
 from stored_rows import rows_of, values_of
 
@@ -140,7 +141,7 @@ def test_held_out_answers_compare_as_published(labelled_ragtruth, expected, shar
         both = BothJudged(connection, [get_version(connection, each) for each in (OLD, NEW)])
         result = both.compare(inside=np.isin(both.loaded.answers.response_ids[both.rows], ids))
     assert versus_figures(result.to_dict()) == expected_figures(known)
-    assert limits(result.figure("change")) == pytest.approx(
+    assert ends(result.figure("change")) == pytest.approx(
         (known["low"], known["high"]), abs=SIX_DIGITS
     )
     assert result.conclusion is Conclusion.BETTER
@@ -231,7 +232,7 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log):
     assert (result.figure("n").value, result.about.counts["unlabelled"]) == (60, 20)
     change = result.figure("change")
     assert change.value == pytest.approx(0, abs=1e-9)
-    assert limits(change) == pytest.approx((-0.1, 0.1), abs=0.1)
+    assert ends(change) == pytest.approx((-0.1, 0.1), abs=0.1)
     assert result.next == (note("labels_show", n=80, change=25, command=queue_of(20)),)
 
 
@@ -301,7 +302,7 @@ def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(log
     after = complete.figure("change")
     assert (complete.caveats, after.n) == ((), 200)
     assert before.value == pytest.approx(after.value)
-    assert limits(before) == pytest.approx(limits(after), abs=0.02)
+    assert ends(before) == pytest.approx(ends(after), abs=0.02)
     assert alone.conclusion is complete.conclusion is Conclusion.BETTER
     assert (alone.about.counts["differing"], complete.about.counts["differing"]) == (50, 50)
 

@@ -29,8 +29,9 @@ from judgeboard.store.reviewers import (
 )
 from judgeboard.store.tables import EVENT
 from judgeboard.text import folded_address
+from result_fields import check_fields
 from review_case import NOW, flagged_case
-from stored_rows import assert_has, read, rows_of, write_to
+from stored_rows import read, rows_of, write_to
 
 ANN, BOB = "ann@example.org", "bob@example.org"
 ROOT = "cli:root"
@@ -71,7 +72,7 @@ def ann(sqlite_store):
 @on_sqlite
 def test_a_person_is_added_promoted_and_removed_and_each_leaves_an_event(store):
     ann = add_person(store, " Ann@Example.org ", Role.ADMIN, ROOT)
-    assert_has(ann, name=ANN, origin="oidc", role=Role.ADMIN)
+    check_fields(ann, name=ANN, origin="oidc", role=Role.ADMIN)
     add_bob(store, ann)
     assert admit(store, BOB).role is Role.REVIEWER
     for _ in range(2):  # as it is: nothing changes
@@ -178,7 +179,7 @@ def test_who_is_removed_stays_the_author_and_may_do_nothing_more(case, flag):
     with pytest.raises(NotAllowed, match="Reviewing is for"):
         case.decide(flag, bob, Decision.UNSURE)
     line = next(each for each in case.read(list_people) if each.person.id == bob.id)
-    assert_has(line, role=Role.NONE, last_review=NOW)
+    check_fields(line, role=Role.NONE, last_review=NOW)
     assert told(case.store)[-1] == ("refused", BOB, "review")
 
 
@@ -216,7 +217,7 @@ def kinds(store):
 def test_the_first_admin_comes_from_the_environment_and_is_stored_once(store, monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_ADMIN", " Ann@Example.org")
     first = admit(store, "ann@example.ORG", arrives=True)
-    assert_has(first, name=ANN, role=Role.ADMIN)
+    check_fields(first, name=ANN, role=Role.ADMIN)
     assert admit(store, ANN) == first
     assert kinds(store) == [("add_person", ANN), ("sign_in", ANN)]
 

@@ -75,8 +75,9 @@ from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_
 from judgeboard.store.verdicts import load_rubric_scores
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
 from queue_case import QueueCase, queue_case
+from result_fields import check_fields
 from served_queues import BLIND
-from stored_rows import assert_has, columns
+from stored_rows import columns
 
 CORE = Path(judgeboard.__file__).parent
 MARKED = RowFilter(ids=("marked",))
@@ -412,7 +413,7 @@ def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(mark
     case = marked.case
     marked.give()
     item = marked.item(case.mara)
-    assert_has(
+    check_fields(
         item.response,
         query="question of marked?",
         answer="answer of marked",
@@ -422,8 +423,8 @@ def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(mark
         generator_cost=None,
         derived_from=None,
     )
-    assert_has(item, judgments=(), currents=(), flags=(), reviews=(), flag=None)
-    assert_has(item.hidden, judge=True, people=True, queues=("q",))
+    check_fields(item, judgments=(), currents=(), flags=(), reviews=(), flag=None)
+    check_fields(item.hidden, judge=True, people=True, queues=("q",))
     for made_or_missing in (marked.answer.attempt_id, 999):
         with pytest.raises(NotFound):
             marked.read(case.mara, load_item, made_or_missing)
@@ -458,7 +459,7 @@ def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_j
 ):
     marked.give(blind_people=False)
     (review,) = marked.item(marked.case.mara).reviews
-    assert_has(review.grade, note="mark-review-note", claim_marks=(), why_differs=None)
+    check_fields(review.grade, note="mark-review-note", claim_marks=(), why_differs=None)
 
 
 @on_sqlite

@@ -30,7 +30,8 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs
 from queue_case import DISMISS
-from stored_rows import assert_has, columns, write_to
+from result_fields import check_fields
+from stored_rows import columns, write_to
 
 CONFIRMED = {"decision": "confirm"}
 
@@ -113,7 +114,7 @@ def test_a_bundle_holds_texts_and_empty_fields_and_nothing_that_anybody_said(cas
         "seconds": None,
     }
     required = ["decision", "label", "quality", "relevance"]
-    assert_has(lines_of(file)[0], guidelines="Read on.", required=required)
+    check_fields(lines_of(file)[0], guidelines="Read on.", required=required)
     hidden = ("0.12", "rag", "low_groundedness", "METADATA", "MODEL", "Jon", "dismissed")
     assert [word for word in hidden if word in file.read_text()] == []
 
@@ -147,7 +148,7 @@ def test_after_its_time_others_take_what_did_not_come_back_and_late_words_are_ke
     for times in (0, 1):
         *counts, (refusal,) = merged(case, file)
         assert counts == [1 - times, times, 0]
-        assert_has(refusal, line=2, kept=True)
+        check_fields(refusal, line=2, kept=True)
         assert refusal.reason.startswith(LOST)
     reviews = columns(case.reviews(), "reviewer_id", "decision", "note", "queue_item_id")
     assert (case.mara.id, None, "made up", None) in reviews
@@ -160,7 +161,7 @@ def test_an_item_that_its_reviewer_decided_at_a_page_after_all_is_a_conflict(cas
     case.later(hours=2)
     case.review(case.mara, DISMISS)
     fill(file, CONFIRMED)
-    assert_has(refused(case, file), reason=ELSEWHERE, kept=False)
+    check_fields(refused(case, file), reason=ELSEWHERE, kept=False)
     assert case.flag_states() == ["dismissed"]
 
 
@@ -472,9 +473,9 @@ def test_a_bundle_asks_for_the_fields_of_the_label_schema_and_checks_them(case, 
     assert missing.reason == "required: verdict"
     assert re.findall(r"\d+", beyond.reason) == ["9", "0", "999"]
     first, last = case.reviews()
-    assert_has(first, label="hallucinated", choices={"verdict": "fix"}, texts={"why": "made up"})
+    check_fields(first, label="hallucinated", choices={"verdict": "fix"}, texts={"why": "made up"})
     assert first["spans"] == [spans[0] | {"field": "errors"}]
-    assert_has(last, choices={"verdict": "send"}, texts=None, corrected_answer="Better.")
+    check_fields(last, choices={"verdict": "send"}, texts=None, corrected_answer="Better.")
     fill(file, {"fields": fields | {"tone": 1}})
     *_, (changed, _, _) = merged(case, file)
     assert changed.reason == OTHER_CONTENT

@@ -9,8 +9,9 @@ from judgeboard.domain import Decision, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.store.items import load_item
 from queue_case import CONFIRM, DISMISS, UNSURE
+from result_fields import check_fields
 from review_case import NOW
-from stored_rows import assert_has, columns
+from stored_rows import columns
 
 
 @pytest.fixture
@@ -36,8 +37,8 @@ def test_a_changed_mind_is_another_row_and_the_flag_follows(team, flag, first, t
     assert team.state(flag) == state
     old, new = team.reviews()
     # What was said first stays.
-    assert_has(old, quality=1, note="no")
-    assert_has(new, replaces=before, decision=then, quality=3, note=None)
+    check_fields(old, quality=1, note="no")
+    check_fields(new, replaces=before, decision=then, quality=3, note=None)
     assert team.events()[-1] == ("edit", "Mara")
 
 

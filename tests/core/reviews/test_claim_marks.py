@@ -27,8 +27,9 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import JUDGMENT
 from queue_case import CONFIRM
+from result_fields import check_fields
 from review_case import ANSWER
-from stored_rows import assert_has, write_to
+from stored_rows import write_to
 
 LONG = "The rope is long."
 CLAIMS = (
@@ -137,7 +138,7 @@ def test_why_one_differs_is_said_of_a_verdict_that_was_seen(team, judgment):
         team.grade(team.mara, **why)
     team.grade(team.mara, **why, judgment_seen_id=judgment)
     [review] = team.reviews()
-    assert_has(review, why_differs="fluent_text", judgment_seen_id=judgment)
+    check_fields(review, why_differs="fluent_text", judgment_seen_id=judgment)
 
 
 def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a_change(
@@ -153,10 +154,10 @@ def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a
     assert row["claim_marks"] == [
         {"status": "contradicted", "text": LONG, "start": 0, "end": 8} | on_claim
     ]
-    assert_has(row, why_differs="other", judgment_seen=judgment)
+    check_fields(row, why_differs="other", judgment_seen=judgment)
     for _ in range(2):
         done = import_file(team.store, grades, kind="grades", mapping={"reviewer": "annotator"})
-        assert_has(done, new=0, rejected=0)
+        check_fields(done, new=0, rejected=0)
 
 
 @on_sqlite

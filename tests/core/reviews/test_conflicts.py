@@ -26,7 +26,8 @@ from judgeboard.store.tables import JUDGMENT
 from judgeboard.store.verdict_pairs import why_counts
 from pair_log import add_pairs
 from queue_case import DISMISS, UNSURE
-from stored_rows import assert_has, columns, write_to
+from result_fields import check_fields
+from stored_rows import columns, write_to
 
 
 def split(case):
@@ -44,8 +45,8 @@ def test_splits_are_listed_a_page_at_a_time_with_what_they_differ_on(case):
     assert [line.item.item_id for page in (first, last) for line in page.lines] == items
     assert (first.next, last.next) == (items[1], None)
     line = first.lines[0]
-    assert_has(line, differ_on=("decision", "quality"), reviews=2)
-    assert_has(line.item, queue="q", external_id="a0", question="q?")
+    check_fields(line, differ_on=("decision", "quality"), reviews=2)
+    check_fields(line.item, queue="q", external_id="a0", question="q?")
 
 
 def test_those_of_a_closed_queue_are_listed_where_it_is_named(case):
@@ -96,7 +97,7 @@ def test_reviewers_see_what_others_said_once_it_is_adjudicated_and_only_where_th
     case.queue_of(0.1, needed=2)
     item = split(case)
     (own,) = case.read(own_conflicts, case.mara.id).lines
-    assert_has(own.item, item_id=item, state=ItemState.CONFLICT)
+    check_fields(own.item, item_id=item, state=ItemState.CONFLICT)
     assert case.read(own_conflicts, other.id).lines == ()
     with pytest.raises(NotAllowed):
         case.read(load_conflict, item, case.mara)
@@ -129,7 +130,7 @@ def test_a_pair_is_shown_as_stored_with_both_preferences(case):
     case.review(case.jon, Preference.B)
     (line,) = case.read(open_conflicts).lines
     shown = case.read(load_conflict, line.item.item_id, case.lead)
-    assert_has(line.item, question="Which, 0?", external_id="p0")
+    check_fields(line.item, question="Which, 0?", external_id="p0")
     assert line.differ_on == ("decision",)
     assert shown.pair.answer_a == "left-0"
     assert [word.choice for word in shown.reviews] == ["a", "b"]
@@ -242,8 +243,8 @@ def test_why_is_said_later_in_place_of_ones_own_review(team, judgments):
     team.decide(flag, team.mara, DISMISS, grade=Grade(quality=4, note="fine"), seconds=12.0)
     review_id = explain(team, team.mara, WhyDiffers.REFUSAL, judgments[1])
     [row] = team.standing()
-    assert_has(row, id=review_id, decision="dismiss", quality=4, note="fine", seconds=12.0)
-    assert_has(row, why_differs="refusal", judgment_seen_id=judgments[1])
+    check_fields(row, id=review_id, decision="dismiss", quality=4, note="fine", seconds=12.0)
+    check_fields(row, why_differs="refusal", judgment_seen_id=judgments[1])
     assert team.state(flag) == "dismissed"
     assert counts(team) == [("rag v2", 1, {"refusal": 1})]
 

@@ -12,8 +12,9 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import labelled_decision
 from judgeboard.store.own_reviews import read_draft, save_draft
 from queue_case import CONFIRM, DISMISS, UNSURE
+from result_fields import check_fields
 from review_case import ANSWER, NOW
-from stored_rows import assert_has, columns, write_to
+from stored_rows import columns, write_to
 
 GRADE = Grade(
     label=Label.HALLUCINATED,
@@ -37,9 +38,9 @@ def test_a_decision_is_one_review_with_everything_given(team, flag, decision, st
     assert team.decide(flag, team.mara, decision, grade=grade, **given).held is None
     assert team.state(flag) == state
     (review,) = team.reviews()
-    assert_has(review, decision=decision, label=grade.label, groundedness=0.5, quality=2)
-    assert_has(review, spans=[*GRADE.spans], note=GRADE.note, corrected_answer="60 m")
-    assert_has(review, **given, at=NOW)
+    check_fields(review, decision=decision, label=grade.label, groundedness=0.5, quality=2)
+    check_fields(review, spans=[*GRADE.spans], note=GRADE.note, corrected_answer="60 m")
+    check_fields(review, **given, at=NOW)
     assert team.events() == [("decide", "Mara")]
 
 
@@ -66,7 +67,7 @@ def test_a_repeated_press_answers_what_it_did_even_after_an_undo(team, flag):
     first = team.decide(flag, team.mara, CONFIRM, request_key="pressed")
     team.undo(first.review_id, team.mara)
     again = team.decide(flag, team.mara, CONFIRM, request_key="pressed")
-    assert_has(again, review_id=first.review_id, repeated=True)
+    check_fields(again, review_id=first.review_id, repeated=True)
     # The decision and its withdrawal.
     assert len(team.reviews()) == 2
     assert team.state(flag) == "open"
@@ -101,9 +102,9 @@ def test_only_the_note_of_a_refused_decision_is_stored(team, flag):
         with pytest.raises(DecisionRefused, match="kept"):
             team.decide(flag, team.mara, CONFIRM, grade=GRADE, request_key="late")
     decided, kept = team.reviews()
-    assert_has(kept, note=GRADE.note, flag_ids=(), reviewer_id=team.mara.id)
+    check_fields(kept, note=GRADE.note, flag_ids=(), reviewer_id=team.mara.id)
     grade = ("label", "groundedness", "quality", "spans", "corrected_answer")
-    assert_has(kept, **dict.fromkeys(("decision", *grade)))
+    check_fields(kept, **dict.fromkeys(("decision", *grade)))
     assert team.standing() == [decided, kept]
     assert team.events() == [("decide", "Jon"), ("keep_draft", "Mara")]
 
@@ -147,7 +148,7 @@ def test_blank_texts_are_nothing(team, flag):
     blank = Grade(note="  \n", corrected_answer=" ", spans=())
     team.decide(flag, team.mara, CONFIRM, grade=blank)
     (review,) = team.reviews()
-    assert_has(review, note=None, corrected_answer=None, spans=None)
+    check_fields(review, note=None, corrected_answer=None, spans=None)
 
 
 @on_sqlite
@@ -196,7 +197,7 @@ def test_a_flag_that_is_not_there_is_said(team):
 def test_a_reviewer_is_one_person_however_the_name_is_spaced(team):
     assert ensure_reviewer(team.store, "page", "  Mara ") == team.mara
     assert ensure_reviewer(team.store, "import", "Mara").id != team.mara.id
-    assert_has(team.mara, origin="page", name="Mara", role="reviewer")
+    check_fields(team.mara, origin="page", name="Mara", role="reviewer")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a" * 81, "a\u202eb"])

@@ -11,7 +11,7 @@ from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.items import load_item
 from judgeboard.store.queues import new_queue
 from queue_case import CONFIRM, DISMISS
-from stored_rows import assert_has
+from result_fields import check_fields
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_al
     assert not case.read_as(case.ada, load_item, first.response_id).reviews
     case.say(first, case.ada, CONFIRM, label="hallucinated")
     case.say(case.lease(case.ada), case.ada, DISMISS, label="grounded")
-    assert_has(work(case, case.ada).tests, value=0.5, n=2)
+    check_fields(work(case, case.ada).tests, value=0.5, n=2)
     assert labels(case) == counted
-    assert_has(case.progress(), items=before.items, waiting=before.waiting, reviews=0)
+    check_fields(case.progress(), items=before.items, waiting=before.waiting, reviews=0)
     assert case.flag_states()[:3] == ["dismissed"] * 3
     case.review(case.ada)
     assert case.lease(case.ada).response_id not in gold  # she has had all three

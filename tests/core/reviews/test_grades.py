@@ -7,14 +7,15 @@ from engines import on_sqlite
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
 from queue_case import CONFIRM
-from stored_rows import assert_has, columns
+from result_fields import check_fields
+from stored_rows import columns
 
 
 @on_sqlite
 def test_an_answer_without_a_flag_can_be_graded(team):
     review_id = team.grade(team.mara, label="grounded", quality=4, seconds=3.0)
     (review,) = team.reviews()
-    assert_has(review, id=review_id, flag_ids=(), decision=None, label="grounded")
+    check_fields(review, id=review_id, flag_ids=(), decision=None, label="grounded")
     assert team.events() == [("grade", "Mara")]
 
 

@@ -21,8 +21,9 @@ from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import Issue
 from judgeboard.text import utc_day
 from queue_case import DISMISS
+from result_fields import check_fields
 from served_queues import BLIND
-from stored_rows import assert_has, columns, write_to
+from stored_rows import columns, write_to
 
 FIRST = datetime(2026, 3, 2, tzinfo=UTC)  # a Monday
 DAY = utc_day(FIRST)
@@ -59,7 +60,7 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     answer(case, 0, 0.1, 0.1, 0.1, 0.9)
     answer(case, 1, 0.2, 0.9)
     issue = save(case, Issue(title=" Wrong   fees ", filter=LOW, owner="mara"))
-    assert_has(issue, number=1, title="Wrong fees", owner="Mara")
+    check_fields(issue, number=1, title="Wrong fees", owner="Mara")
     # A dismissed flag is no sign of the problem.
     assert issue.filter.states == ("confirmed", "open")
     before = figures(case, issue)
@@ -70,7 +71,7 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     answer(case, 2, 0.1, *[0.9] * 29)
     answer(case, None, 0.1)
     after = figures(case, fixed)
-    assert_has(after, answers=6, without_time=1, last_day=DAY + 14)
+    check_fields(after, answers=6, without_time=1, last_day=DAY + 14)
     assert [share.value for share in (after.before, after.after)] == pytest.approx([4 / 6, 1 / 30])
     assert [(week.start - DAY, week.estimate.n) for week in after.weeks] == [
         (0, 4),
@@ -92,7 +93,7 @@ def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case):
         case.judge(response_id, 0.1)
     fixed = opened(case).changed(state=IssueState.FIXED, fixed_day=DAY + 7)
     shown = figures(case, save(case, fixed))
-    assert_has(shown, answers=3, misdated=2, last_day=DAY)
+    check_fields(shown, answers=3, misdated=2, last_day=DAY)
     assert [(week.start, week.estimate.n) for week in shown.weeks] == [(DAY, 2)]
     assert (shown.before.n, shown.before.value, shown.after.n) == (2, 0.5, 0)
 
@@ -106,7 +107,7 @@ def test_a_failure_mode_is_counted_among_reviewed_answers_and_hidden_from_a_blin
     issue = opened(case, "Fees", RowFilter(failure_modes=("wrong fee",)))
     flags = opened(case, "Low")
     measured = figures(case, issue)
-    assert_has(measured.before, value=0.5, n=2)
+    check_fields(measured.before, value=0.5, n=2)
     assert codes(issue, measured) == ["issue_reviewed"]
     for each in (issue, flags):
         hidden = figures(case, each, viewer=case.jon.id)

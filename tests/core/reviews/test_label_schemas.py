@@ -18,7 +18,8 @@ from judgeboard.store.queue_items import reviews_on
 from judgeboard.store.queues import new_queue
 from judgeboard.store.reviews import find_review
 from queue_case import CONFIRM, DISMISS, UNSURE
-from stored_rows import assert_has, write_to
+from result_fields import check_fields
+from stored_rows import write_to
 
 SUPPORT = """
 name: support
@@ -135,10 +136,10 @@ def test_exported_fields_can_be_imported_again(queue, tmp_path):
     export_tables(queue.store, {"reviews": file})
     (row,) = map(json.loads, file.read_text().splitlines())
     assert row["label_schema"] == "support v1"
-    assert_has(row["fields"], tone=2, why=WHOLE["why"])
+    check_fields(row["fields"], tone=2, why=WHOLE["why"])
     for change, new in (({}, 0), ({"reviewer": "Ada"}, 1)):
         file.write_text(json.dumps(row | change))
-        assert_has(import_file(queue.store, file, kind="grades"), new=new, rejected=0)
+        check_fields(import_file(queue.store, file, kind="grades"), new=new, rejected=0)
     assert_whole(queue, queue.reviews()[-1]["id"])
     file.write_text(json.dumps(row | {"fields": {"verdict": "green"}}))
     assert import_file(queue.store, file, kind="grades").rejected == 1
@@ -148,7 +149,7 @@ def test_forgetting_removes_texts_and_spans_and_keeps_choices(queue):
     review(queue, queue.mara, **WHOLE)
     write_to(queue.store, forget_response, "a0", actor="test")
     (row,) = queue.reviews()
-    assert_has(row, texts=None, spans=None)
+    check_fields(row, texts=None, spans=None)
     assert row["choices"]["verdict"] == "wrong"
 
 

@@ -23,9 +23,10 @@ from judgeboard.store.tables import EVENT, FLAG, LEASE, QUEUE_ITEM, REVIEW
 from judging_log import address
 from queue_case import DISMISS, race_case
 from queue_race import Worked, acknowledge, race_threads, work
+from result_fields import check_fields
 from served import fork_server
 from served_queues import BLIND
-from stored_rows import assert_has, columns, rows_of, values_of
+from stored_rows import columns, rows_of, values_of
 
 
 def assert_refused(reason, case, leased, who, **fields):
@@ -101,7 +102,7 @@ def test_a_skip_because_it_cannot_be_judged_ends_the_item_and_is_counted_on_its_
     # Nobody waits for a second review.
     assert case.lease(case.jon).response_id == 2
     case.review(case.mara, label="hallucinated")
-    assert_has(case.progress(), declined=1, agreed=0, conflict=0, finished=0)
+    check_fields(case.progress(), declined=1, agreed=0, conflict=0, finished=0)
     assert case.item_states() == ["agreed", "open"]
     # A declined flag has no decision.
     assert case.flag_states() == ["open", "open"]
@@ -114,7 +115,7 @@ def test_an_undone_decline_leaves_the_item_as_before_for_its_reviewer_and_the_ne
     again = skip_undone(case, leased)
     assert (again.item_id, case.item_states()) == (leased.item_id, ["open"])
     progress = case.progress()
-    assert_has(progress, declined=0, leased=1, agreed=0)
+    check_fields(progress, declined=0, leased=1, agreed=0)
     assert not any(person.skipped for person in progress.people)
     case.say(again, case.mara, label="hallucinated")
     # The second review is needed again.
@@ -183,7 +184,7 @@ def test_a_token_is_good_once_and_for_its_holder_alone(case):
     assert_refused(NO_LEASE, case, leased, case.jon)
     first = case.say(leased, case.mara, request_key="one press")
     again = case.say(leased, case.mara, request_key="one press")
-    assert_has(again, review_id=first.review_id, repeated=True)
+    check_fields(again, review_id=first.review_id, repeated=True)
     assert_refused(DECIDED, case, leased, case.mara)
 
 

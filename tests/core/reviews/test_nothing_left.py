@@ -13,7 +13,7 @@ from judgeboard.reviews.queue_work import own_queues
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.queues import queue_named
 from queue_case import CONFIRM, DISMISS, UNSURE
-from stored_rows import assert_has
+from result_fields import check_fields
 
 
 def reason(case, who):
@@ -56,7 +56,7 @@ def test_a_skipped_item_that_still_needs_a_review_is_counted_and_can_be_had_back
     case.review(case.mara)
     assert reason(case, case.mara) == (2, 1, 0, 1)
     (own,) = case.read(own_queues, case.mara.id, case.now)
-    assert_has(own, left=1, skipped=1)
+    check_fields(own, left=1, skipped=1)
     assert case.read(own_queues, case.jon.id, case.now) == []
     everybody = case.read(everybodys_work, now=case.now)
     assert {work.person.name: work.left for work in everybody} == {"Jon": 0, "Mara": 1}

@@ -45,8 +45,9 @@ from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, UNSURE
+from result_fields import check_fields
 from review_case import NOW, flagged_case
-from stored_rows import assert_has, columns
+from stored_rows import columns
 
 RULES = ("low_groundedness", "low_quality")
 
@@ -235,7 +236,7 @@ def test_a_person_counts_once_for_an_answer_after_the_reveal(case, store):
         (own,) = own_reviews_page(connection, case.mara.id).lines
         assert (own.review.id, own.revealed.id) == (blind.review_id, after)
         (line,) = response_page(connection, RowFilter()).lines
-        assert_has(line, response_id=response_id, reviews=1)
+        check_fields(line, response_id=response_id, reviews=1)
 
 
 @on_sqlite

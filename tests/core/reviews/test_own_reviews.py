@@ -8,7 +8,8 @@ from judgeboard.store.leases import JUDGE, seen_since
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.reviews import comments_on
 from queue_case import DISMISS, UNSURE
-from stored_rows import assert_has, columns
+from result_fields import check_fields
+from stored_rows import columns
 
 JUDGE_HIDDEN = {"blind_judge": True, "order": "oldest"}
 
@@ -74,7 +75,7 @@ def test_ones_own_reviews_are_listed_while_others_answers_are_hidden(case):
     case.review(case.mara)
     [line] = own(case, case.mara)
     assert line.queue == "q"
-    assert_has(line.review, decision="confirm", stage="blind")
+    check_fields(line.review, decision="confirm", stage="blind")
 
 
 @on_sqlite

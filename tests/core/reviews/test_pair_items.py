@@ -11,7 +11,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.preferences import SIDES, load_preferences, pair_facts, votes_by_pair
 from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs, prefer_outside
-from stored_rows import assert_has, columns
+from result_fields import check_fields
+from stored_rows import columns
 
 A, B, TIE = Preference
 
@@ -86,7 +87,7 @@ def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(case):
         case.undo(decided.review_id, case.mara)
     assert case.take(case.jon) is None
     again = case.review(case.mara, B)
-    assert_has(again, item_id=decided.item_id, state=ItemState.AGREED)
+    check_fields(again, item_id=decided.item_id, state=ItemState.AGREED)
     assert columns(case.reviews(), "decision", "stage") == [
         (None, "blind"),
         (Decision.WITHDRAWN, None),
@@ -103,7 +104,7 @@ def test_after_the_reveal_the_next_word_on_the_pair_is_not_blind(case):
     look(case, decided, case.mara)
     case.undo(decided.review_id, case.mara)
     case.review(case.mara, B)
-    assert_has(case.reviews()[-1], stage=None, seen=["judge", "people"])
+    check_fields(case.reviews()[-1], stage=None, seen=["judge", "people"])
 
 
 @on_sqlite
@@ -151,7 +152,7 @@ def test_a_queue_of_pairs_is_always_blind_and_never_ordered_by_scores(case):
     add_pairs(case.store, 1)
     made = case.queue(subject="pairs", order="random", where=RowFilter(sources=("bench",)))
     assert made.joined == 1
-    assert_has(made.queue, blind_judge=True, blind_people=True)
+    check_fields(made.queue, blind_judge=True, blind_people=True)
     with pytest.raises(BadInput, match="oldest or random"):
         case.queue("other", subject="pairs", order="severity")
 

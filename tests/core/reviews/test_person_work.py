@@ -13,7 +13,8 @@ from judgeboard.store.own_reviews import compared_reviews
 from judgeboard.store.reviewers import store_reviewer
 from query_plans import plans_of, statements_of
 from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
-from stored_rows import assert_has, write_to
+from result_fields import check_fields
+from stored_rows import write_to
 
 
 def work(case, who):
@@ -33,10 +34,10 @@ def test_agreement_is_with_gold_with_oneself_and_with_others(case):
     # The repeat of the first item: another label.
     case.review(case.mara, label="grounded")
     mara, jon = work(case, case.mara), work(case, case.jon)
-    assert_has(mara.gold, value=0, n=1)
-    assert_has(jon.gold, value=1, n=1)
-    assert_has(mara.others, value=0.5, n=2)  # an unsure review is not compared
-    assert_has(mara.own, value=0, n=1)
+    check_fields(mara.gold, value=0, n=1)
+    check_fields(jon.gold, value=1, n=1)
+    check_fields(mara.others, value=0.5, n=2)  # an unsure review is not compared
+    check_fields(mara.own, value=0, n=1)
     assert (mara.tests.value, mara.drift.value, mara.reviews) == (None, None, 4)
 
 
@@ -47,7 +48,7 @@ def test_of_two_reviews_of_an_item_the_one_before_the_reveal_counts(case):
     case.review(case.jon)
     mara = work(case, case.mara)
     assert mara.reviews == 1
-    assert_has(mara.others, value=1, n=1)
+    check_fields(mara.others, value=1, n=1)
 
 
 def review_all(case, number):
@@ -98,8 +99,8 @@ def test_an_address_signs_in_a_user_types_and_any_other_name_sits_at_a_case(sqli
     people = people_named(sqlite_store, ["ann@example.org", " Mara ", "cli:bob", "New One", "Mara"])
     assert people[:2] == [ann, mara]
     bob, new = people[2:]
-    assert_has(bob, origin="cli", name="cli:bob")
-    assert_has(new, origin="page", name="New One")
+    check_fields(bob, origin="cli", name="cli:bob")
+    check_fields(new, origin="page", name="New One")
     assert people_named(sqlite_store, ["New One"]) == [new]
 
 

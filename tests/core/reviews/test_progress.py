@@ -7,7 +7,7 @@ from judgeboard.reviews.queues import describe_rules
 from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.store.filters import RowFilter
 from queue_case import CONFIRM, DISMISS, NOW, UNSURE
-from stored_rows import assert_has
+from result_fields import check_fields
 
 
 def timed(case, decision, seconds):
@@ -30,12 +30,12 @@ def test_items_are_counted_by_what_became_of_them(case):
     case.judge(ids[5], 0.9)  # stops matching, and leaves
     leased = case.lease(case.ada)
     case.lease(case.jon)  # the same item
-    assert_has(case.progress(), items=5, reviews=6, reviews_needed=10, finished=2)
+    check_fields(case.progress(), items=5, reviews=6, reviews_needed=10, finished=2)
     states = ("waiting", "leased", "agreed", "conflict", "adjudicated", "left")
-    assert_has(case.progress(), several=5, several_finished=2, **dict.fromkeys(states, 1))
+    check_fields(case.progress(), several=5, several_finished=2, **dict.fromkeys(states, 1))
     assert leased.item_id != split.item_id
     case.later(hours=1)
-    assert_has(case.progress(), waiting=2, leased=0)
+    check_fields(case.progress(), waiting=2, leased=0)
 
 
 @on_sqlite
@@ -52,9 +52,9 @@ def test_each_person_has_done_what_they_said_and_did_not_take_back(case):
         case.skip(case.take_item(leased.item_id, case.mara), case.mara)
     case.lease(case.mara)
     mara, ada = case.progress().people
-    assert_has(mara, done=3, unsure=1, skipped=1, leases=1, median_seconds=20.0)
+    check_fields(mara, done=3, unsure=1, skipped=1, leases=1, median_seconds=20.0)
     assert mara.last == NOW + timedelta(minutes=3)
-    assert_has(ada, done=0, median_seconds=None, last=None)
+    check_fields(ada, done=0, median_seconds=None, last=None)
     assert (mara.reviewer.name, ada.reviewer.name) == ("Mara", "Ada")
 
 

@@ -7,7 +7,8 @@ from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.reviews.submissions import DECIDED, reveal
 from queue_case import CONFIRM, DISMISS, UNSURE
-from stored_rows import assert_has, columns
+from result_fields import check_fields
+from stored_rows import columns
 
 OPEN, SETTLED, SPLIT = ItemState.OPEN, ItemState.AGREED, ItemState.CONFLICT
 JUDGE_HIDDEN = {"blind_judge": True, "order": "oldest"}
@@ -187,7 +188,7 @@ def test_who_has_seen_the_judge_is_not_blind_any_more(case):
     assert ids - replaced == {3, 4}
     again = case.review(case.mara, CONFIRM, groundedness=0.2)
     assert not again.reveal
-    assert_has(case.reviews()[-1], stage=None, seen=["judge", "people"])
+    check_fields(case.reviews()[-1], stage=None, seen=["judge", "people"])
     assert case.flag_states() == ["confirmed"]
 
 
@@ -198,7 +199,7 @@ def test_who_looked_at_the_judge_is_not_blind_in_another_queue_though_they_said_
     reveal(case.store, done.review_id, reviewer=case.mara, now=case.now)
     case.queue("second", **JUDGE_HIDDEN, flagged_only=False, max_items=1)
     assert not case.review(case.mara, CONFIRM, "second").reveal
-    assert_has(case.reviews()[-1], stage=None, seen=["judge", "people"])
+    check_fields(case.reviews()[-1], stage=None, seen=["judge", "people"])
 
 
 @on_sqlite
@@ -210,7 +211,7 @@ def test_a_press_that_arrives_twice_tells_the_same_of_the_reveal(case):
     leased = case.lease(case.mara)
     for repeated in (False, True):
         decided = case.say(leased, case.mara, DISMISS, request_key="once")
-        assert_has(decided, reveal=False, repeated=repeated)
+        check_fields(decided, reveal=False, repeated=repeated)
 
 
 @on_sqlite

@@ -28,7 +28,8 @@ from judgeboard.store.strata import DrawPlan, draw_by_stratum
 from judgeboard.store.tables import EVENT, QUEUE, RESPONSE
 from query_plans import statements_of
 from queue_case import CONFIRM, DISMISS, UNSURE
-from stored_rows import assert_has, columns, write_to
+from result_fields import check_fields
+from stored_rows import columns, write_to
 
 GOOD = {
     "name": "March audit",
@@ -89,7 +90,7 @@ def test_a_queue_that_todays_rules_would_refuse_is_still_read(case):
     with case.store.writing() as connection:
         connection.execute(insert(QUEUE), older | {"created_by": "test", "created_at": case.now})
         (queue,) = list_queues(connection)
-    assert_has(queue, **older)
+    check_fields(queue, **older)
 
 
 @pytest.mark.parametrize(
@@ -145,11 +146,11 @@ def test_a_random_queue_draws_flagged_and_other_answers_alike_and_says_how(case)
     assert set(drawn) & set(ids[2:])
     # The seed alone decides.
     assert drawn == answers_in(case, "two") != answers_in(case, "other")
-    assert_has(case.rows(QUEUE)[0], max_items=4, drawn_from=6, seed="judgeboard")
+    check_fields(case.rows(QUEUE)[0], max_items=4, drawn_from=6, seed="judgeboard")
     assert all(columns(case.items(), "sampled"))
     made = next(event for event in case.rows(EVENT) if event["kind"] == "make_queue")
-    assert_has(made["details"], items=4, drawn_from=6, seed="judgeboard")
-    assert_has(case.progress("one").rules, Drawn="4 of 6", Seed="judgeboard")
+    check_fields(made["details"], items=4, drawn_from=6, seed="judgeboard")
+    check_fields(case.progress("one").rules, Drawn="4 of 6", Seed="judgeboard")
 
 
 @on_sqlite
@@ -185,7 +186,7 @@ def test_the_number_of_items_includes_the_random_sample(case):
     case.flagged(*[0.1] * 39, *[0.9] * 6)
     where = RowFilter(rules=("low_groundedness",))
     made = case.queue(max_items=10, sampling_rate=0.25, where=where)
-    assert_has(made, joined=9, sampled=2)
+    check_fields(made, joined=9, sampled=2)
 
 
 @on_sqlite
@@ -266,11 +267,11 @@ def test_every_stratum_has_the_same_probability_and_the_queue_stores_it(case):
     assert all(columns(items, "sampled"))
     assert [item["stratum"] for item in items if item["response_id"] in flagged] == [0] * 4
     of_flagged, of_others = strata_of(case)
-    assert_has(of_flagged, picked=True, verdict="bad", answers=20, labelled=0, drawn=4)
+    check_fields(of_flagged, picked=True, verdict="bad", answers=20, labelled=0, drawn=4)
     assert of_flagged["inclusion_probability"] == 0.2
     last = max(item["position"] for item in items if item["stratum"] == 0)
     assert last < of_flagged["next_position"] < 1
-    assert_has(of_others, answers=40, drawn=8, verdict="good")
+    check_fields(of_others, answers=40, drawn=8, verdict="good")
     assert case.progress().rules["Strata"] == "2"
     assert case.rows(QUEUE)[0]["drawn_from"] == 60
 
@@ -391,7 +392,7 @@ ASKS = {"grades": ("label", "groundedness"), "optional_grades": ("quality",)}
 
 def test_label_is_required_by_default_and_quality_is_optional():
     rules = new_queue("q")
-    assert_has(rules, grades=("label", "groundedness"), optional_grades=("quality",))
+    check_fields(rules, grades=("label", "groundedness"), optional_grades=("quality",))
     # A grade is either required or optional.
     assert new_queue("q", grades=("quality",)).optional_grades == ()
 
