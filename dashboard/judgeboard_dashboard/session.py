@@ -173,7 +173,9 @@ def read_all(
 
 
 def kept_until_new_rows(
-    mark: Callable[..., tuple[int, ...]], load: Callable[..., Figures], key: tuple[Hashable, ...]
+    mark: Callable[..., tuple[Hashable, ...]],
+    load: Callable[..., Figures],
+    key: tuple[Hashable, ...],
 ) -> Figures:
     """Return what ``load`` returns for a connection, kept for all sessions as long as ``mark`` returns the same.
 

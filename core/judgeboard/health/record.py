@@ -1,7 +1,6 @@
 """The data of a judge version that checks read (no texts), a cache for the data, and the result of a check."""
 
 import re
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -220,9 +219,6 @@ _DIVISIONS = (1, 2, 3, 4, 5, 10, 20, 25, 50)
 _ROUNDING = 0.005  # of the length of the scale; scores often have two decimals
 
 MOST = 8  # cached records; each has the arrays of up to 20,000 answers
-# Maximum age of a cached record. On PostgreSQL, a row can be committed after rows with higher ids;
-# the mark misses such a row.
-SECONDS = 600.0
 
 
 def read_record(
@@ -396,11 +392,10 @@ def _with_facts(
 class KeptRecords:
     """A cache of the records read last from one database, for all sessions of a server."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start empty; ``clock`` counts seconds."""
-        self._clock = clock
+    def __init__(self) -> None:
+        """Start empty."""
         # By version, and by what limits the rows that a reader sees.
-        self._cache: OrderedDict[object, tuple[RecordMark, float, JudgeRecord]] = OrderedDict()
+        self._cache: OrderedDict[object, tuple[RecordMark, JudgeRecord]] = OrderedDict()
         self._lock = Lock()
 
     def read(
@@ -414,20 +409,19 @@ class KeptRecords:
         limits = row_limits(connection)
         if limits is None:
             return read_record(connection, version, models)
-        key, now, record = (version.id, limits), self._clock(), None
+        key, record = (version.id, limits), None
         with self._lock:
             entry = self._cache.get(key)
-        if entry is not None:
-            read_at, since, earlier = entry
-            if now - since < SECONDS and earlier.models == models:
-                if read_at == mark:
-                    return earlier
-                if read_at.judgments == mark.judgments:
-                    record, now = read_record(connection, version, models, earlier), since
+        if entry is not None and entry[1].models == models:
+            read_at, earlier = entry
+            if read_at == mark:
+                return earlier
+            if read_at.judgments == mark.judgments:
+                record = read_record(connection, version, models, earlier)
         if record is None:
             record = read_record(connection, version, models)
         with self._lock:
-            self._cache[key] = (mark, now, record)
+            self._cache[key] = (mark, record)
             self._cache.move_to_end(key)
             while len(self._cache) > MOST:
                 self._cache.popitem(last=False)

@@ -1,7 +1,7 @@
 """Reads scores, requests and costs of judge versions for health checks, and control answers."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -91,8 +91,8 @@ class RecordMark(NamedTuple):
     unchanged.
     """
 
-    judgments: tuple[int, ...]
-    others: tuple[int, ...]
+    judgments: tuple[Hashable, ...]
+    others: tuple[Hashable, ...]
 
 
 def record_mark(connection: Connection) -> RecordMark:

@@ -1,6 +1,6 @@
 """Pairs: stored and read with both answers, found by external id; and two sources' answers to the same questions."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -79,7 +79,7 @@ def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[s
     return named(connection, PAIR, external_ids)
 
 
-def last_rows(connection: Connection) -> tuple[int, ...]:
+def last_rows(connection: Connection) -> tuple[Hashable, ...]:
     """Return the highest id of each table that figures of pairs read; equal ids mean equal contents."""
     steps = (table for table in STEP_TABLES if "pair_id" in table.c and table is not COMPARISON)
     return last_ids(connection, PAIR, COMPARISON, REVIEW, *steps, EVENT)

@@ -1,7 +1,7 @@
 """Parts of SQL statements: batches, inserts, common conditions, and results read as columns."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import compress
@@ -26,6 +26,7 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    text,
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import Session
@@ -230,10 +231,26 @@ def _field_names(cls: type) -> tuple[str, ...]:
     return _FIELD_NAMES[cls]
 
 
-def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:
-    """Return the highest id of each table, 0 for an empty table. Such tables only grow; forgetting adds an event."""
+# A transaction holds this lock on a table from before it gets the first id until it ends.
+_WRITERS = text(
+    "SELECT virtualtransaction FROM pg_locks "
+    "WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+    "AND mode = 'RowExclusiveLock' AND relation = ANY(CAST(CAST(:tables AS text[]) AS regclass[]))"
+)
+
+
+def last_ids(connection: Connection, *tables: Table) -> tuple[Hashable, ...]:
+    """Return the highest id of each table, 0 for an empty table. Such tables only grow; forgetting adds an event.
+
+    On PostgreSQL, a row can be committed after rows with higher ids. So the transactions that write
+    to the tables now follow there.
+    """
     highest = (func.coalesce(select(func.max(table.c.id)).scalar_subquery(), 0) for table in tables)
-    return tuple(connection.execute(select(*highest)).one())
+    ids = tuple(connection.execute(select(*highest)).one())
+    if connection.dialect.name != "postgresql":
+        return ids
+    names = [table.name for table in tables]
+    return *ids, *sorted(connection.scalars(_WRITERS, {"tables": names}))
 
 
 # SQLite uses a partial index only if the query contains the same text as the condition of the
@@ -369,9 +386,9 @@ def read_numbers(
     for query in queries:
         name, *numbers = query.subquery().c
         number_lists = (func.aggregate_strings(cast(each, String), ",") for each in numbers)
-        for text, *texts in connection.execute(select(name, *number_lists).group_by(name)):
+        for value, *texts in connection.execute(select(name, *number_lists).group_by(name)):
             columns = [np.fromstring(column, dtype=np.int64, sep=",") for column in texts]
-            codes = np.full(len(columns[0]), name_codes.setdefault(text, len(name_codes)))
+            codes = np.full(len(columns[0]), name_codes.setdefault(value, len(name_codes)))
             for part, column in zip(parts, (codes, *columns), strict=True):
                 part.append(column)
     types, *arrays = map(np.concatenate, parts)

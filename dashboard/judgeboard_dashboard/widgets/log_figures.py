@@ -64,14 +64,7 @@ def kept_trend(**choices: Any) -> Trend:
 
 
 def signals() -> dict[tuple[str, str], int]:
-    """Return the numbers of answers by the signals of judge and users, for at most ten minutes."""
-    # On PostgreSQL, a row can be committed after rows with higher ids. The mark misses such a row.
+    """Return the numbers of answers by the signals of judge and users."""
     return kept_until_new_rows(
-        lambda connection: (
-            *record_mark(connection).judgments,
-            utc_now().hour,
-            utc_now().minute // 10,
-        ),
-        signal_counts,
-        ("signals",),
+        lambda connection: record_mark(connection).judgments, signal_counts, ("signals",)
     )

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, labels_in
@@ -14,6 +15,7 @@ from judgeboard.domain import (
     JudgeVersion,
     Pair,
     Preference,
+    Response,
     ResponseKind,
     Shown,
     Status,
@@ -24,7 +26,6 @@ from judgeboard.errors import BadInput
 from judgeboard.health.models import model_table, shipped_models
 from judgeboard.health.record import (
     MOST,
-    SECONDS,
     KeptRecords,
     State,
     levels_of,
@@ -45,7 +46,7 @@ from judgeboard.store.judge_versions import (
 )
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.storing import store_judgments
+from judgeboard.store.storing import store_judgments, store_responses
 from judging_log import by_number, rag, store_answers
 from stored_rows import read, write_to
 
@@ -417,9 +418,30 @@ def test_a_record_is_read_anew_when_anything_of_it_may_have_changed(log):
     assert len(kept_record(log, kept, version).scored.lengths) == 2
 
 
-def test_a_record_does_not_live_for_ever_and_only_the_last_are_kept(log):
-    now = [0.0]
-    kept = KeptRecords(clock=lambda: now[0])
+BEGIN = text("SELECT pg_current_xact_id()")
+
+
+@pytest.mark.parametrize("begun_first", ["early", "late"])
+def test_a_row_that_is_committed_after_later_ones_changes_the_mark(postgres_store, begun_first):
+    with (
+        postgres_store.writing() as open_before,
+        postgres_store.writing() as late,
+        postgres_store.writing() as early,
+    ):
+        open_before.execute(BEGIN)
+        if begun_first == "early":
+            early.execute(BEGIN)
+        store_responses(late, [Response("log", "late", "q", "a")])
+        store_responses(early, [Response("log", "early", "q", "a")])
+        early.commit()
+        before = read(postgres_store, record_mark)
+        late.commit()
+        after = read(postgres_store, record_mark)
+        assert before != after == read(postgres_store, record_mark)
+
+
+def test_only_the_last_records_are_kept(log):
+    kept = KeptRecords()
     versions = [log.version(f"judge {number}") for number in range(MOST + 1)]
     ids = log.answers(1)
     for each in versions:
@@ -430,8 +452,6 @@ def test_a_record_does_not_live_for_ever_and_only_the_last_are_kept(log):
         return kept_record(log, kept, version) is record
 
     assert (is_kept(*last), is_kept(*first)) == (True, False)
-    now[0] = SECONDS
-    assert not is_kept(*last)
 
 
 @pytest.mark.parametrize(
