@@ -24,14 +24,6 @@ _CHANCE = 0.8  # the probability with which a change of the size ``seen`` is fou
 
 
 @dataclass(frozen=True, slots=True)
-class Flips:
-    """How many of ``n`` pairs of verdicts differ."""
-
-    flips: int
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
 class AnchorChange:
     """The change from a judge's earlier to newer verdicts, on ``n`` answers with usable verdicts at both times.
 
@@ -39,8 +31,8 @@ class AnchorChange:
     with people's labels (before: first, now: second). ``score_shift`` is the mean change of
     groundedness. ``p_values`` has a value for each test by name: ``direction`` (as many changed to
     bad as to good, exact binomial), ``agreement`` (McNemar's exact test), ``score`` (Student's t by
-    evidence group) and ``flips`` (not more changed than between ``repeats`` of the judge, Fisher's
-    exact test). Tests that are not available are missing.
+    evidence group) and ``flips`` (not more changed than between repeats of the judge, Fisher's exact
+    test). Tests that are not available are missing.
     """
 
     n: int
@@ -49,7 +41,6 @@ class AnchorChange:
     flip_rate: Estimate
     agreement: PairedShares
     score_shift: Estimate
-    repeats: Flips | None
     p_values: dict[str, float]
 
 
@@ -61,16 +52,15 @@ def anchor_change(
     labelled: BoolArray,
     people_bad: BoolArray,
     score_changes: FloatArray,
-    repeats: Flips | None = None,
+    repeat_flips: BoolArray | None = None,
 ) -> AnchorChange:
     """Compare verdicts; all arrays have one row per answer.
 
     ``people_bad`` counts only for ``labelled`` answers. ``score_changes`` are NaN where a score is
-    missing.
+    missing. ``repeat_flips`` has a row per answer with repeats: whether the first two differ.
     """
     n = len(bad_before)
     to_bad, to_good = int((bad_now & ~bad_before).sum()), int((bad_before & ~bad_now).sum())
-    flips = to_bad + to_good
     right = [(bad == people_bad)[labelled] for bad in (bad_before, bad_now)]
     agreement = after_looks(
         paired_shares(right[0], right[1], groups.at(labelled)), groups.at(labelled), looks=1
@@ -88,11 +78,11 @@ def anchor_change(
     p_score = p_of_change(shift, of_scores.count - 1) if of_scores.count > 1 else None
     if p_score is not None:
         p_values["score"] = p_score
-    if n and repeats is not None and repeats.n:
-        p_values["flips"] = more_often(Flips(flips, n), repeats)
+    if n and repeat_flips is not None and len(repeat_flips):
+        p_values["flips"] = more_often(bad_before != bad_now, repeat_flips)
     shift = within_range(shift, -1, 1)
     return AnchorChange(
-        n, to_bad, to_good, flip_rate(flips, n), agreement, shift, repeats, p_values
+        n, to_bad, to_good, flip_rate(to_bad + to_good, n), agreement, shift, p_values
     )
 
 
@@ -104,14 +94,15 @@ def flip_rate(flips: int, n: int) -> Estimate:
     return measured(flips / n, n, ends, method="Clopper-Pearson", unit="response")
 
 
-def more_often(now: Flips, reference: Flips) -> float:
-    """Return Fisher's exact one-sided p-value of more flips in ``now`` than in ``reference``."""
-    flips = now.flips + reference.flips
+def more_often(now: BoolArray, reference: BoolArray) -> float:
+    """Return Fisher's exact one-sided p-value of a larger share of True in ``now`` than in ``reference``."""
+    n, of_reference, flips_now = len(now), len(reference), int(now.sum())
+    flips = flips_now + int(reference.sum())
     ways = (
-        math.comb(now.n, k) * math.comb(reference.n, flips - k)
-        for k in range(now.flips, min(now.n, flips) + 1)
+        math.comb(n, k) * math.comb(of_reference, flips - k)
+        for k in range(flips_now, min(n, flips) + 1)
     )
-    return sum(ways) / math.comb(now.n + reference.n, flips)
+    return sum(ways) / math.comb(n + of_reference, flips)
 
 
 def shown_tests(changes: Sequence[AnchorChange], looks: int = LOOKS) -> list[tuple[str, ...]]:

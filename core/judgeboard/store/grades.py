@@ -91,7 +91,7 @@ NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grades(Columns):
-    """Grades of reviews or verdicts, as columns of equal length. Subclasses add columns that identify each grade.
+    """Grades of reviews or verdicts, by answer, as columns of equal length. Subclasses add columns.
 
     ``labels`` are positions in ``LABELS``. Missing values are 0 in ``labels`` and ``quality``, NaN
     in ``groundedness`` and ``scores``. ``scores`` are on the requested dimension; all are NaN if
@@ -102,13 +102,13 @@ class Grades(Columns):
     groundedness: FloatArray
     quality: IntArray
     scores: FloatArray
+    response_ids: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradedReviews(Grades):
     """Current reviews with a grade as columns, by answer; the oldest of an answer first."""
 
-    response_ids: IntArray
     reviewer_ids: IntArray
     stages: IntArray
 

@@ -344,7 +344,6 @@ class CurrentVerdicts(Grades):
     """Current verdicts on logged answers as columns; ``days`` count from 1970-01-01 (``NO_DAY``: no time)."""
 
     version_ids: IntArray
-    response_ids: IntArray
     query_types: TextColumn
     days: IntArray
     evidence_groups: IntArray
@@ -408,7 +407,7 @@ def read_verdicts(
             JUDGMENT_SCORE, JUDGMENT_SCORE.c.judgment_id == CURRENT.c.judgment_id
         ).where(JUDGMENT_SCORE.c.dimension == dimension, JUDGMENT_SCORE.c.value.is_not(None))
     versions, responses, types, days, groups, *grades = read_columns(connection, query)
-    verdicts = CurrentVerdicts(*with_scores(*grades), versions, responses, types, days, groups)
+    verdicts = CurrentVerdicts(*with_scores(*grades), responses, versions, types, days, groups)
     return verdicts.at(np.lexsort((versions, responses)))
 
 

@@ -34,7 +34,7 @@ def anchors_section(version: StoredVersion) -> None:
     heading("Anchors")
     try:
         with reading() as connection:
-            anchors = stored_anchors(connection).response_ids
+            anchors = stored_anchors(connection)
     except NotFound as error:
         caption(
             "Anchors are a fixed set of answers. A judge that judges them repeatedly shows whether it drifts."

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgeboard.stats.anchors import (
-    Flips,
     anchor_change,
     flip_rate,
     more_often,
@@ -29,6 +28,10 @@ def change(before, now, **more):
         score_changes=np.full(n, np.nan),
         **more,
     )
+
+
+def flips(number, n):
+    return np.arange(n) < number
 
 
 @pytest.mark.shared
@@ -91,15 +94,15 @@ def test_a_judge_that_calls_everything_bad_is_shown():
 def test_flips_in_both_directions_show_drift_only_beside_a_judge_that_repeats_itself():
     before = [False, True] * 30
     now = [not bad for bad in before[:20]] + before[20:]
-    for repeats, shown in ((None, ()), (Flips(0, 200), ("flips",)), (Flips(60, 200), ())):
-        assert shown_tests([change(before, now, repeats=repeats)]) == [shown]
+    for repeats, shown in ((None, ()), (flips(0, 200), ("flips",)), (flips(60, 200), ())):
+        assert shown_tests([change(before, now, repeat_flips=repeats)]) == [shown]
 
 
 def test_fishers_test_equals_scipys():
     from scipy.stats import fisher_exact
 
     expected = fisher_exact([[9, 51], [6, 114]], "greater").pvalue
-    assert more_often(Flips(9, 60), Flips(6, 120)) == pytest.approx(expected, abs=1e-12)
+    assert more_often(flips(9, 60), flips(6, 120)) == pytest.approx(expected, abs=1e-12)
 
 
 @given(st.integers(1, 400), st.integers(1, 6), st.integers(1, 60))

@@ -128,6 +128,7 @@ def arguments(queues, marked_source="log"):
     return {
         "address": "rag",
         "after_id": 0,
+        "anchors": SimpleNamespace(id=1),
         "after": 0,
         "before_run": 1,
         "audited_id": rag,

@@ -233,7 +233,7 @@ def test_the_page_shows_drift_and_the_verdicts_that_changed(judged, open_page):
     assert "anchors make" in markup(open_page("judges"))
     make_anchors(judged, by="cli:mara")
     assert text_with(open_page("judges"), "rag v1", "60 anchors")
-    where = RowFilter(response_ids=read(judged, stored_anchors).response_ids)
+    where = RowFilter(response_ids=read(judged, stored_anchors))
     with RecordingEndpoint(saying(60)) as endpoint:
         judge_pending(judged, rag(endpoint, api_key="k"), where=where, mode=AskMode.ANCHORS)
     page = open_page("judges")

@@ -81,7 +81,7 @@ def anchors_judge(
     store = options.open_store()
     judge = make_judge(kind, **at_last_address(store, partial(make_judge, kind), keywords))
     with store.reading() as connection:
-        where = RowFilter(response_ids=stored_anchors(connection).response_ids)
+        where = RowFilter(response_ids=stored_anchors(connection))
     with run_options(fields, max_cost) as run:
         summary = judge_pending(store, judge, where=where, mode=AskMode.ANCHORS, **run)
     options.show(summary, summary_lines(summary))

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, func, insert, select
@@ -13,16 +12,15 @@ from judgeboard.methods.anchors.tables import ANCHOR, ANCHOR_SET, AnchorSet
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.engine import AdvisoryLock
 from judgeboard.store.grades import Grades, grade_columns, with_scores
-from judgeboard.store.statements import Columns, TextColumn, listed, read_columns, rows_of
-from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN
-
-
-@dataclass(frozen=True, slots=True)
-class Anchors:
-    """A set of anchors with the ids of the answers, ascending."""
-
-    set: AnchorSet
-    response_ids: tuple[int, ...]
+from judgeboard.store.statements import (
+    Columns,
+    TextColumn,
+    first_row,
+    listed,
+    read_columns,
+    rows_of,
+)
+from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN, Run
 
 
 def lock_anchor_sets(connection: Connection) -> None:
@@ -33,27 +31,26 @@ def lock_anchor_sets(connection: Connection) -> None:
 
 def insert_anchor_set(
     connection: Connection, response_ids: Collection[int], seed: str, by: str, now: datetime
-) -> Anchors:
+) -> None:
     """Store a set of anchors, which replaces the earlier set."""
-    ids = tuple(sorted(response_ids))
     new = AnchorSet(seed=seed, by=by, at=now)
     inserted = insert(ANCHOR_SET).returning(ANCHOR_SET.c.id)
     set_id = connection.execute(inserted, new.new_values()).scalar_one()
     connection.execute(
-        insert(ANCHOR), [{"anchor_set_id": set_id, "response_id": id_} for id_ in ids]
+        insert(ANCHOR), [{"anchor_set_id": set_id, "response_id": id_} for id_ in response_ids]
     )
-    return Anchors(new.changed(id=set_id), ids)
 
 
-def newest_anchors(connection: Connection) -> Anchors | None:
-    """Return the newest set, without answers that are forgotten; None if there is no set."""
-    sets = rows_of(connection, select(AnchorSet).order_by(ANCHOR_SET.c.id.desc()).limit(1))
-    if not sets:
-        return None
+def newest_anchors(connection: Connection) -> AnchorSet | None:
+    """Return the newest set, None if there is no set."""
+    return first_row(connection, select(AnchorSet).order_by(ANCHOR_SET.c.id.desc()))
+
+
+def anchor_ids(connection: Connection, anchors: AnchorSet) -> tuple[int, ...]:
+    """Return the ids of the answers of a set, ascending, without answers that are forgotten."""
     answers = select(ANCHOR.c.response_id).join(RESPONSE, RESPONSE.c.id == ANCHOR.c.response_id)
-    query = answers.where(ANCHOR.c.anchor_set_id == sets[0].id, RESPONSE.c.answer.is_not(None))
-    ids = connection.execute(query.order_by(ANCHOR.c.response_id)).scalars()
-    return Anchors(sets[0], tuple(ids))
+    query = answers.where(ANCHOR.c.anchor_set_id == anchors.id, RESPONSE.c.answer.is_not(None))
+    return tuple(connection.execute(query.order_by(ANCHOR.c.response_id)).scalars())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,57 +74,34 @@ def anchor_candidates(
     return AnchorCandidates(*read_columns(connection, query.order_by(RESPONSE.c.id)))
 
 
-class AnchorRun(NamedTuple):
-    """A run that judged anchors: ``asked`` counts the judgments of the run, ``ok`` the usable verdicts."""
-
-    id: int
-    judge_version_id: int
-    started_at: datetime
-    asked: int
-    ok: int
-
-
 def anchor_runs(
     connection: Connection, response_ids: Collection[int], version_id: int | None = None
-) -> list[AnchorRun]:
-    """Return the runs, of one version or of all, that judged any of these answers as anchors, the newest first."""
+) -> list[Run]:
+    """Return the runs, of one version or of all, with a usable verdict on any of these anchors, the newest first."""
     columns = ANCHOR_JUDGMENT.c
-    counts = (
-        func.count().label("asked"),
-        func.count().filter(columns.status == Status.OK.value).label("ok"),
+    run_ids = select(columns.run_id).where(
+        columns.response_id.in_(listed(connection, response_ids)),
+        columns.status == Status.OK.value,
     )
-    query = (
-        select(RUN.c.id, RUN.c.judge_version_id, RUN.c.started_at, *counts)
-        .join(ANCHOR_JUDGMENT, columns.run_id == RUN.c.id)
-        .where(columns.response_id.in_(listed(connection, response_ids)))
-        .group_by(RUN.c.id, RUN.c.judge_version_id, RUN.c.started_at)
-        .order_by(RUN.c.id.desc())
-    )
+    query = select(Run).where(RUN.c.id.in_(run_ids)).order_by(RUN.c.id.desc())
     if version_id is not None:
         query = query.where(RUN.c.judge_version_id == version_id)
-    return [AnchorRun(*row) for row in connection.execute(query)]
+    return rows_of(connection, query)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AnchorVerdicts(Grades):
-    """The usable verdicts on anchors, one row per answer, by id."""
-
-    response_ids: IntArray
-
-
-def verdicts_of_run(connection: Connection, run_id: int) -> AnchorVerdicts:
-    """Return the usable verdicts of one run."""
+def verdicts_of_run(connection: Connection, run_id: int) -> Grades:
+    """Return the usable verdicts of one run, by answer."""
     columns = ANCHOR_JUDGMENT.c
     query = select(columns.response_id, *grade_columns(columns)).where(
         columns.run_id == run_id, columns.status == Status.OK.value
     )
     ids, *grades = read_columns(connection, query.order_by(columns.response_id))
-    return AnchorVerdicts(*with_scores(*grades), ids)
+    return Grades(*with_scores(*grades), ids)
 
 
 def first_verdicts(
     connection: Connection, version_id: int, response_ids: Collection[int], before_run: int
-) -> AnchorVerdicts:
+) -> Grades:
     """Return a version's first usable verdict on each answer, in the log or in a run on anchors before a run."""
     answer_ids = listed(connection, response_ids)
     judgments = JUDGMENT.c
@@ -155,7 +129,7 @@ def first_verdicts(
     grades = with_scores(
         labels.astype(np.int64), groundedness.astype(np.float64), quality.astype(np.int64)
     )
-    return AnchorVerdicts(*grades, np.array(ids, dtype=np.int64))
+    return Grades(*grades, np.array(ids, dtype=np.int64))
 
 
 def anchor_groups(connection: Connection) -> frozenset[int]:

@@ -1,9 +1,8 @@
 """Drift of a judge: a judge judges fixed answers again and again, and new verdicts are compared with earlier ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -18,11 +17,9 @@ from judgeboard.measure.scored_labels import drawn
 from judgeboard.measure.verdict_changes import side_of
 from judgeboard.methods.anchors.queries import (
     AnchorCandidates,
-    AnchorRun,
-    Anchors,
-    AnchorVerdicts,
     anchor_candidates,
     anchor_groups,
+    anchor_ids,
     anchor_runs,
     first_verdicts,
     insert_anchor_set,
@@ -34,7 +31,6 @@ from judgeboard.runs.judging import judge_options
 from judgeboard.stats.anchors import (
     LOOKS,
     AnchorChange,
-    Flips,
     anchor_change,
     one_flip_share,
     seen_share,
@@ -47,11 +43,11 @@ from judgeboard.store.alignments import stored_looks
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.grades import HALLUCINATED, graded_reviews
+from judgeboard.store.grades import HALLUCINATED, Grades, graded_reviews
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.responses import answer_starts
 from judgeboard.store.settings import thresholds
-from judgeboard.store.tables import StoredVersion
+from judgeboard.store.tables import Run, StoredVersion
 from judgeboard.store.verdicts import by_repeat
 from judgeboard.text import counted, day_words, utc_day
 
@@ -101,17 +97,17 @@ def make_anchors(
             "prompt": int(in_prompts.sum()),
             "align": int((among(answers.evidence_groups, align_groups) & ~in_prompts).sum()),
         }
-        draw = _drawn(
-            answers, labels.kinds(answers.response_ids), np.union1d(prompts, align_groups), n, seed
-        )
-        if len(draw.response_ids) < n:
+        draws = [_drawn(answers, labels, np.union1d(prompts, align_groups), n, seed)]
+        labelled_ids = draws[0].response_ids
+        if len(labelled_ids) < n:
             answers_of_log = anchor_candidates(connection, None)
             excluded_groups = np.unique(np.concatenate([prompts, answers.evidence_groups]))
-            kinds = np.full(len(answers_of_log.response_ids), _UNLABELLED)
-            more = _drawn(answers_of_log, kinds, excluded_groups, n - len(draw.response_ids), seed)
-            draw = _Drawn(*(np.concatenate(columns) for columns in zip(draw, more, strict=True)))
+            draws.append(
+                _drawn(answers_of_log, labels, excluded_groups, n - len(labelled_ids), seed)
+            )
     caveats = [note(f"not_drawn_{reason}", n=count) for reason, count in left_out.items() if count]
-    if not len(draw.response_ids):
+    ids = [id_ for draw in draws for id_ in draw.response_ids.tolist()]
+    if not ids:
         why = paragraph((note("no_anchors"), *caveats))
         raise BadInput(f"{why} To import a log: `judgeboard import FILE`")
     with store.writing() as connection:
@@ -119,24 +115,24 @@ def make_anchors(
         _check_free(
             connection, replace=replace
         )  # another process may have drawn anchors in the meantime
-        anchors = insert_anchor_set(connection, draw.response_ids.tolist(), seed, by, at)
-        record_event(
-            connection, "make_anchors", by, details={"anchors": len(anchors.response_ids)}, now=at
-        )
-    count, groups = len(draw.response_ids), len(np.unique(draw.evidence_groups))
-    labelled_count, bad = int((draw.kinds != _UNLABELLED).sum()), int((draw.kinds == _BAD).sum())
-    headline = note("anchors_made", anchors=count, groups=groups, labelled=labelled_count)
-    counts = {"anchors": count, "labelled": labelled_count, "bad": bad, "evidence_groups": groups}
+        insert_anchor_set(connection, ids, seed, by, at)
+        record_event(connection, "make_anchors", by, details={"anchors": len(ids)}, now=at)
+    groups = sum(len(np.unique(draw.evidence_groups)) for draw in draws)
+    counts = {"anchors": len(ids), "labelled": len(labelled_ids)}
+    headline = note("anchors_made", groups=groups, **counts)
+    bad = int((labels.kinds(labelled_ids) == _BAD).sum())
+    counts |= {"bad": bad, "evidence_groups": groups}
     about = About(unit="anchors", where={"seed": seed}, counts=counts)
-    caveats = [note("anchors_show", share=one_flip_share(count)), *caveats]
+    caveats = [note("anchors_show", share=one_flip_share(len(ids))), *caveats]
     return Result(about=about, headline=headline, rows=(), caveats=tuple(caveats))
 
 
 def _check_free(connection: Connection, *, replace: bool) -> None:
     anchors = newest_anchors(connection)
     if anchors is not None and not replace:
+        n = len(anchor_ids(connection, anchors))
         raise BadInput(
-            f"{counted(len(anchors.response_ids), 'anchor')} were drawn on {day_words(utc_day(anchors.set.at))}. "
+            f"{counted(n, 'anchor')} were drawn on {day_words(utc_day(anchors.at))}. "
             "To draw others: --replace. A judge is then compared only with its verdicts on the new anchors"
         )
 
@@ -158,25 +154,19 @@ class _Labels:
         return kinds
 
 
-class _Drawn(NamedTuple):
-    response_ids: IntArray
-    evidence_groups: IntArray
-    kinds: IntArray
-
-
 def _drawn(
-    answers: AnchorCandidates, kinds: IntArray, without: IntArray, n: int, seed: str
-) -> _Drawn:
+    answers: AnchorCandidates, labels: _Labels, without: IntArray, n: int, seed: str
+) -> AnchorCandidates:
     """Return about ``n`` answers of whole groups, but no group of ``without``.
 
     The strata are the query type of a group, and whether most answers of the group are bad.
     """
-    free = ~among(answers.evidence_groups, without)
-    answers, kinds = answers.at(free), kinds[free]
+    answers = answers.at(~among(answers.evidence_groups, without))
     numbers, groups = drawn(seed, answers.evidence_groups), answers.evidence_groups
     distinct, first, rows = np.unique(groups, return_index=True, return_inverse=True)
     sizes = np.bincount(rows, minlength=len(distinct))
-    mostly_bad = 2 * np.bincount(rows, weights=kinds == _BAD, minlength=len(distinct)) > sizes
+    is_bad = labels.kinds(answers.response_ids) == _BAD
+    mostly_bad = 2 * np.bincount(rows, weights=is_bad, minlength=len(distinct)) > sizes
     strata = np.unique(2 * answers.query_types.codes[first] + mostly_bad, return_inverse=True)[1]
     quotas = np.array(
         allocated(n, np.bincount(strata, weights=sizes).astype(int).tolist(), least=0),
@@ -187,16 +177,15 @@ def _drawn(
         if quotas[strata[group]] > 0:
             is_drawn[group] = True
             quotas[strata[group]] -= sizes[group]
-    inside = is_drawn[rows]
-    return _Drawn(answers.response_ids[inside], groups[inside], kinds[inside])
+    return answers.at(is_drawn[rows])
 
 
-def stored_anchors(connection: Connection) -> Anchors:
-    """Return the anchors; raise NotFound if there are none."""
+def stored_anchors(connection: Connection) -> tuple[int, ...]:
+    """Return the ids of the anchors; raise NotFound if there are none."""
     anchors = newest_anchors(connection)
     if anchors is None:
         raise NotFound(f"there are no anchors yet. {TO_MAKE}")
-    return anchors
+    return anchor_ids(connection, anchors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +248,7 @@ def anchor_report(
     """
     anchors = stored_anchors(connection)
     version_id = None if judge_version is None else get_version(connection, judge_version).id
-    runs = [run for run in anchor_runs(connection, anchors.response_ids, version_id) if run.ok]
+    runs = anchor_runs(connection, anchors, version_id)
     if not runs:
         version = None if version_id is None else get_version(connection, version_id)
         command = f"judgeboard test anchors judge {(version and judge_options(version)) or '--judge KIND'}"
@@ -268,15 +257,10 @@ def anchor_report(
             f"there is no usable verdict{whose} on the anchors yet. To judge them: `{command}`"
         )
     newest = runs[0]
-    version = get_version(connection, newest.judge_version_id)
+    version = get_version(connection, newest.judge_version_id or 0)
     earlier = [run for run in runs[1:] if run.judge_version_id == version.id]
     compare = _Comparing(connection, anchors, newest)
-    parts = [
-        (
-            "the first judging",
-            first_verdicts(connection, version.id, anchors.response_ids, newest.id),
-        )
-    ]
+    parts = [("the first judging", first_verdicts(connection, version.id, anchors, newest.id))]
     if earlier:
         since = f"run {earlier[0].id} on {day_words(utc_day(earlier[0].started_at))}"
         parts.append((since, verdicts_of_run(connection, earlier[0].id)))
@@ -293,9 +277,9 @@ def anchor_report(
     for (since, _), change, names in zip(parts, changes, test_names, strict=True):
         rows += _rows(since, change, names) if change.n else ()
     counts = {
-        "anchors": len(anchors.response_ids),
+        "anchors": len(anchors),
         "labelled": int(compare.labelled.sum()),
-        "usable": newest.ok,
+        "usable": compare.usable,
     }
     if not changes[0].n:
         headline = note("anchors_first", judge=version.title)
@@ -309,7 +293,7 @@ def anchor_report(
         about=About(judges=(version.title,), by="since", unit="anchors", counts=counts),
         headline=headline,
         rows=tuple(rows),
-        caveats=tuple(_caveats(version, newest, len(anchors.response_ids), changes[0], drift)),
+        caveats=tuple(_caveats(version, newest.id, counts, changes[0], drift)),
         run=newest.id,
         at=newest.started_at,
         looks=looks,
@@ -321,33 +305,32 @@ def anchor_report(
 class _Comparing:
     """The newest verdicts on the anchors, with the labels of people, to compare with earlier verdicts."""
 
-    def __init__(self, connection: Connection, anchors: Anchors, newest: AnchorRun) -> None:
+    def __init__(self, connection: Connection, anchors: Collection[int], newest: Run) -> None:
         self._cut = thresholds(connection).low_groundedness
-        candidates = anchor_candidates(connection, anchors.response_ids)
+        candidates = anchor_candidates(connection, anchors)
         self._ids = candidates.response_ids
         self._groups = candidates.evidence_groups
         kinds = _Labels(connection).kinds(self._ids)
         self.labelled: BoolArray = kinds != _UNLABELLED
         self._people_bad: BoolArray = kinds == _BAD
-        # How often the first two repeats of a version differ; None without repeats.
         pairs = [
             (each.opinions[0].verdict, each.opinions[1].verdict)
-            for each in by_repeat(connection, newest.judge_version_id).values()
+            for each in by_repeat(connection, newest.judge_version_id or 0).values()
             if 0 in each.opinions and 1 in each.opinions
         ]
         pair_sides = [
             tuple(side_of(each.label, each.groundedness, self._cut) for each in pair)
             for pair in pairs
         ]
-        usable = [sides for sides in pair_sides if None not in sides]
-        self._repeats = (
-            Flips(sum(first is not second for first, second in usable), len(usable))
-            if usable
-            else None
+        self._repeat_flips: BoolArray = np.array(
+            [first is not second for first, second in pair_sides if first and second],
+            dtype=np.bool_,
         )
-        self._now = self._by_id(verdicts_of_run(connection, newest.id))
+        verdicts = verdicts_of_run(connection, newest.id)
+        self.usable = len(set(anchors) & set(verdicts.response_ids.tolist()))
+        self._now = self._by_id(verdicts)
 
-    def with_earlier(self, verdicts: AnchorVerdicts) -> AnchorChange:
+    def with_earlier(self, verdicts: Grades) -> AnchorChange:
         """Return the change from earlier verdicts to the newest."""
         (labels, scores), (before, scores_before) = self._now, self._by_id(verdicts)
         rows = is_given(labels) & is_given(before)
@@ -358,12 +341,10 @@ class _Comparing:
             labelled=self.labelled[rows],
             people_bad=self._people_bad[rows],
             score_changes=(scores - scores_before)[rows],
-            repeats=self._repeats,
+            repeat_flips=self._repeat_flips,
         )
 
-    def changed(
-        self, connection: Connection, verdicts: AnchorVerdicts
-    ) -> tuple[ChangedAnchor, ...]:
+    def changed(self, connection: Connection, verdicts: Grades) -> tuple[ChangedAnchor, ...]:
         """Return the anchors whose newest verdict differs from ``verdicts``."""
         now, before = self._now[0], self._by_id(verdicts)[0]
         rows = np.flatnonzero(is_given(now) & is_given(before) & (now != before))[:_LISTED]
@@ -380,7 +361,7 @@ class _Comparing:
             if (start := starts.get(int(self._ids[row]))) is not None
         )
 
-    def _by_id(self, verdicts: AnchorVerdicts) -> tuple[IntArray, FloatArray]:
+    def _by_id(self, verdicts: Grades) -> tuple[IntArray, FloatArray]:
         """Return the labels (0: none) and the groundedness (NaN: none) of each anchor."""
         labels, scores = np.zeros(len(self._ids), dtype=np.int64), np.full(len(self._ids), np.nan)
         rows = among(verdicts.response_ids, self._ids)
@@ -411,15 +392,17 @@ def drift_codes(change: AnchorChange, tests: Sequence[str]) -> Iterator[str]:
 
 def _caveats(
     version: StoredVersion,
-    newest: AnchorRun,
-    anchors: int,
+    run_id: int,
+    counts: Mapping[str, int],
     change: AnchorChange,
     drift: Sequence[str],
 ) -> Iterator[Note]:
     yield from (
         note(code, judge=version.title) for code in dict.fromkeys(drift) if code != drift[0]
     )
-    if newest.ok < anchors:
-        yield note("anchors_unusable", run=newest.id, usable=newest.ok, anchors=anchors)
-    if change.n and change.repeats is None and version.model is not None:
+    if counts["usable"] < counts["anchors"]:
+        yield note(
+            "anchors_unusable", run=run_id, usable=counts["usable"], anchors=counts["anchors"]
+        )
+    if change.n and "flips" not in change.p_values and version.model is not None:
         yield note("flips_unknown", options=judge_options(version) or "")

@@ -80,7 +80,7 @@ def draw(store, **options):
 
 
 def anchors(store):
-    return read(store, stored_anchors).response_ids
+    return read(store, stored_anchors)
 
 
 def watched(store):
