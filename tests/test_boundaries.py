@@ -234,8 +234,7 @@ def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path):
 def has_commands(path):
     """Whether a file of core has commands: it is in `cli`, or the commands of a method or a room."""
     return package_of(path) == "cli" or (
-        package_of(path) in {"methods", "mcp", "accounts"}
-        and path.stem.endswith(("command", "judge_option"))
+        package_of(path) in {"methods", "mcp", "accounts"} and path.stem == "command"
     )
 
 

@@ -12,5 +12,5 @@ REGISTRATION = Registration(
         JudgeSection("judgeboard_dashboard.widgets.audits:audits_section", below=True),
     ),
     runs={"audit": "Auditing"},
-    sample=f"{__name__}.sample:add_sample",
+    sample=f"{__name__}.run:add_sample",
 )

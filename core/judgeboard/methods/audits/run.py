@@ -1,6 +1,7 @@
 """Audits: a supreme judge reviews another judge's verdicts or scores the answers itself, in a new run or as stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple, Unpack
 
 from sqlalchemy import Connection
@@ -394,3 +395,11 @@ async def audit_async(
 
 
 audit = blocking(audit_async)
+
+
+def add_sample(store: Store, _folder: Path) -> Iterator[str]:
+    """Let the second judge of the sample log audit the verdicts of the first; a finished audit is not repeated."""
+    from judgeboard.cli.demo import ACTOR, SECOND_JUDGE  # the sample log alone
+
+    audit_recorded(store, SECOND_JUDGE, "lexical", actor=ACTOR)
+    yield f"lexical audited by {SECOND_JUDGE}"

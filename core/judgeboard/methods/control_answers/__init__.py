@@ -12,5 +12,5 @@ REGISTRATION = Registration(
         f"{__name__}.checks:CHECKS",
         maker="judgeboard_dashboard.widgets.control_answers:make_section",
     ),
-    sample=f"{__name__}.sample:add_sample",
+    sample=f"{__name__}.run:add_sample",
 )

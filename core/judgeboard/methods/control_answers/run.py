@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import product
+from pathlib import Path
 from types import MappingProxyType
 from typing import Unpack
 
@@ -17,7 +18,7 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.injections import Asks, Place, injected, injected_kind, style_of
 from judgeboard.judges.judge import Judge
 from judgeboard.people.permissions import Actor, actor_name, allowed
-from judgeboard.runs.judging import JudgingSummary, judge_pending_async
+from judgeboard.runs.judging import JudgingSummary, judge_pending_async, make_judge
 from judgeboard.runs.method import RunOptions
 from judgeboard.runs.runner import blocking
 from judgeboard.stats.arrays import IntArray
@@ -448,3 +449,12 @@ def _checked_kinds(kinds: Collection[str]) -> list[str]:
             f"unknown kind of control answer {unknown[0]!r}; the kinds are {', '.join(names)}"
         )
     return [kind.name for kind in _KINDS if not kinds or kind.name in kinds or kind.check in kinds]
+
+
+def add_sample(store: Store, _folder: Path) -> Iterator[str]:
+    """Make control answers of each kind from the sample log, judged by the offline judge."""
+    from judgeboard.cli.demo import ACTOR  # the sample log alone
+
+    results = make_control_answers(store, actor=ACTOR)
+    judge_control_answers(store, make_judge("lexical"), actor=ACTOR)
+    yield f"control answers: {len(results)} kinds"

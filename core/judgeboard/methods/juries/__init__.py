@@ -8,7 +8,7 @@ REGISTRATION = Registration(
         JudgeOption(
             "--jury",
             "Judge with each of these models, and store the combined verdict of the jury.",
-            f"{__name__}.judge_option:judge_with_jury",
+            f"{__name__}.command:judge_with_jury",
             metavar="M1,M2,M3",
             names_models=True,
         ),

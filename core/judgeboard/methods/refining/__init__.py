@@ -5,8 +5,8 @@ from judgeboard.registry.methods import Registration
 REGISTRATION = Registration(
     tables=f"{__name__}.tables",
     commands={
-        ("Improve", "refine"): f"{__name__}.refine_command:refine_command",
-        ("Improve", "refine", "reflect"): f"{__name__}.reflect_command:reflect_command",
+        ("Improve", "refine"): f"{__name__}.command:refine_command",
+        ("Improve", "refine", "reflect"): f"{__name__}.command:reflect_command",
     },
     item_sections=("judgeboard_dashboard.review.attempts:AttemptsSection",),
     runs={"refine": "Refining", "reflect": "Reflecting"},

@@ -8,7 +8,7 @@ REGISTRATION = Registration(
         JudgeOption(
             "--repeats",
             "Judge each answer this many times, to measure how stable the judge is.",
-            f"{__name__}.judge_option:judge_repeatedly",
+            f"{__name__}.command:judge_repeatedly",
             numbers=(2, 1000),
         ),
     ),

@@ -1,7 +1,8 @@
-"""The command `test repeats`: how far repeats of a judge agree with each other and with people."""
+"""The command `test repeats` and the option `--repeats` of `judge`: does a judge agree with itself and with people?"""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,7 @@ from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
+    from judgeboard.cli.judging import Judging
     from judgeboard.methods.repeats.run import RepeatsReport
 
 
@@ -54,6 +56,30 @@ def repeats_command(judge_version: str | None, name: str | None, where: RowFilte
         report = repeats_report(connection, version=judge_version, name=name, where=where)
     options.show(report, repeats_lines(report))
     return report.account.exit_code
+
+
+def judge_repeatedly(repeats: int, judging: "Judging") -> int:
+    """Judge each answer ``repeats`` times, then measure how far the repeats agree."""
+    from judgeboard.cli.judge import summary_lines
+    from judgeboard.judges.judge import fingerprint
+    from judgeboard.methods.repeats.run import judge_repeats, repeats_report
+
+    if judging.rejudge or len(judging.options) > 1:
+        raise BadInput(
+            "--repeats works with one judge and new judgments: remove --jury and --rejudge"
+        )
+    (judge,) = judging.make_judges([judging.asked])
+    summary = judging.ask(judge, judging.max_cost, partial(judge_repeats, repeats=repeats))
+    more: dict[str, Any] = dict(judging.warnings)
+    lines = summary_lines(summary)
+    if summary.ok:
+        with judging.store.reading() as connection:
+            more["repeats"] = report = repeats_report(
+                connection, version=fingerprint(judge.version)
+            )
+        lines += repeats_lines(report)
+    options.show(summary, lines, more)
+    return summary.exit_code
 
 
 def repeats_lines(report: "RepeatsReport") -> Iterator[str]:

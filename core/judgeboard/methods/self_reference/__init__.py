@@ -5,7 +5,7 @@ from judgeboard.registry.methods import Kind, Page, Registration
 REGISTRATION = Registration(
     commands={
         ("Measure", "compare", "ssr"): f"{__name__}.command:ssr_command",
-        ("Measure", "compare", "make-pairs"): f"{__name__}.pairs_command:make_pairs_command",
+        ("Measure", "compare", "make-pairs"): f"{__name__}.command:make_pairs_command",
     },
     pages={"self_reference": Page("Tests & pairs", "Self-reference", "how-to/compare.md")},
     tables=f"{__name__}.tables",
