@@ -41,13 +41,13 @@ from judgeboard.stats.rates import (
     judge_alone,
     predicted_mean,
     rate,
+    rogan_gladen,
     strata_of,
     summed,
     weighted_agreement,
 )
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY, Ratings
 from judgeboard.stats.repeats import repeated_measures
-from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 
 RATERS = ("first", "second", "third")
 MISSING = 0.2  # share of ratings that are missing
@@ -200,16 +200,11 @@ def _rates(
     effect = app_effect(population, labels)
     yield "judge's error", rate(strata_of(population, labels), "app", effect, judged_bad)
     independent = np.arange(n) % rows_per_group(groups) == 0
-    errors = JudgeErrors(
-        *(
-            int(each)
-            for each in _error_counts(*(each[~halves & independent] for each in (values, strata)))
-        )
-    )
+    errors = _error_counts(*(each[~halves & independent] for each in (values, strata)))
     yield (
         "Rogan-Gladen",
         rogan_gladen(
-            int(strata[halves & independent].sum()), int((halves & independent).sum()), errors
+            int(strata[halves & independent].sum()), int((halves & independent).sum()), **errors
         ),
     )
 
@@ -219,14 +214,15 @@ def rows_per_group(groups: Grouping) -> int:
     return len(groups.codes) // groups.count
 
 
-def _error_counts(bad: FloatArray, judged_bad: IntArray) -> tuple[float, float, float, float]:
+def _error_counts(bad: FloatArray, judged_bad: IntArray) -> dict[str, int]:
     """Return bad answers and those found, good answers and those passed."""
-    return (
-        bad.sum(),
-        (bad * judged_bad).sum(),
-        (1 - bad).sum(),
-        ((1 - bad) * (1 - judged_bad)).sum(),
-    )
+    rows = {
+        "bad": bad,
+        "found": bad * judged_bad,
+        "good": 1 - bad,
+        "passed": (1 - bad) * (1 - judged_bad),
+    }
+    return {name: int(each.sum()) for name, each in rows.items()}
 
 
 def _repeats(

@@ -38,11 +38,11 @@ from judgeboard.stats.rates import (
     design_effect,
     predicted_mean,
     rate,
+    rogan_gladen,
     strata_of,
     summed,
     weighted_agreement,
 )
-from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import confidence_threshold, score_grid, wrong_bound
 
@@ -281,9 +281,13 @@ def _rate_estimates(
         int((bad * judged).sum()),
         int(((1 - bad) * (1 - judged)).sum()),
     )
-    errors = JudgeErrors(n_bad, found, len(bad) - n_bad, passed)
     yield LABELS, share_intervals([n_bad], [len(bad)])[0]
-    yield ROGAN, rogan_gladen(int(answers.judged.sum()), len(answers), errors)
+    yield (
+        ROGAN,
+        rogan_gladen(
+            int(answers.judged.sum()), len(answers), n_bad, found, len(bad) - n_bad, passed
+        ),
+    )
     population, labels = _sums(answers, labelled)
     counts = strata_of(population, labels)
     if any(each.answers and not each.labelled for each in counts):  # as the product joins strata
@@ -343,7 +347,7 @@ def _elsewhere(_known: "Known", rng: np.random.Generator, draws: int) -> dict[st
         found, passed = int(rng.binomial(bad, recall)), int(rng.binomial(n - bad, specificity))
         answers = 10_000
         judged = int(rng.binomial(answers, now * recall + (1 - now) * (1 - specificity)))
-        holds.add(rogan_gladen(judged, answers, JudgeErrors(bad, found, n - bad, passed)), now)
+        holds.add(rogan_gladen(judged, answers, bad, found, n - bad, passed), now)
         wrong = n - bad - passed
         strata = (
             Stratum(judged, found + wrong, found),

@@ -49,8 +49,8 @@ from judgeboard.stats.rates import (
     judge_alone,
     predicted_mean,
     rate,
+    rogan_gladen,
 )
-from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe, parse_where
@@ -524,13 +524,14 @@ def _from_elsewhere(
     ).sample()
     rows = ~np.isnan(elsewhere.all_verdicts)
     values, verdicts = elsewhere.all_values[rows] == 1, elsewhere.all_verdicts[rows] == 1
-    bad, bad_hits, good_hits = (
-        int(values.sum()),
-        int((values & verdicts).sum()),
-        int((~values & ~verdicts).sum()),
-    )
+    bad = int(values.sum())
     share = rogan_gladen(
-        sample.judged_bad, sample.judged, JudgeErrors(bad, bad_hits, len(values) - bad, good_hits)
+        sample.judged_bad,
+        sample.judged,
+        bad=bad,
+        found=int((values & verdicts).sum()),
+        good=len(values) - bad,
+        passed=int((~values & ~verdicts).sum()),
     )
     of_verdicts = np.array([elsewhere.judged - elsewhere.judged_bad, elsewhere.judged_bad])
     labels = np.array([int((~verdicts).sum()), int(verdicts.sum())])

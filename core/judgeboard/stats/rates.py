@@ -38,6 +38,7 @@ FEW_GROUPS = 30
 
 _FLAT = 1e-12
 _NO_CLASS = "no answer of the class that it divides by"
+NO_BETTER_THAN_CHANCE = "this judge cannot be corrected: it is no better than chance"
 OPEN = 0.99
 """The part of all possible values from which an interval says nothing."""
 OPEN_REASON = "no interval: these labels do not narrow it down"
@@ -611,3 +612,47 @@ def _estimate(
     if high - low > OPEN * (most - least):
         return measured(value, n, reason=OPEN_REASON)
     return measured(value, n, (low, high), method=method)
+
+
+def rogan_gladen(
+    judged_bad: int, answers: int, bad: int, found: int, good: int, passed: int
+) -> Estimate:
+    """Return the rate that explains the judge's own share, if errors are as frequent as on labels of other answers.
+
+    Of ``bad`` answers among these, the judge ``found`` so many; of ``good`` ones, it ``passed`` so
+    many. Only for labels that are no sample of these answers: with a sample, `rate` has a narrower
+    interval.
+    """
+    n = bad + good
+    if not answers:
+        return unmeasured(n, "no answers")
+    if not bad:
+        return unmeasured(n, "no label for the judge's errors says bad")
+    if not good:
+        return unmeasured(n, "no label for the judge's errors says good")
+    recall, specificity = found / bad, passed / good
+    if recall + specificity <= 1:
+        return unmeasured(n, NO_BETTER_THAN_CHANCE)
+    value = min(
+        max((judged_bad / answers + specificity - 1) / (recall + specificity - 1), 0.0), 1.0
+    )
+    share = (judged_bad + Z**2 / 2) / (answers + Z**2)
+    recall, specificity = (
+        (found + 1) / (bad + 2),
+        (passed + 1) / (good + 2),
+    )
+    gain = recall + specificity - 1
+    if gain <= 0:
+        return unmeasured(n, NO_BETTER_THAN_CHANCE)
+    middle = (share + specificity - 1) / gain
+    of_recall = recall * (1 - recall) / (bad + 2)
+    of_specificity = specificity * (1 - specificity) / (good + 2)
+    shift = 2 * Z**2 * (middle * of_recall - (1 - middle) * of_specificity)
+    variance = (
+        share * (1 - share) / (answers + Z**2)
+        + middle**2 * of_recall
+        + (1 - middle) ** 2 * of_specificity
+    )
+    reach = Z * math.sqrt(variance) / gain
+    low, high = (min(max(middle + shift + side * reach, 0.0), 1.0) for side in (-1, 1))
+    return measured(value, n, (low, high), method="Rogan-Gladen, Lang-Reiczigel")

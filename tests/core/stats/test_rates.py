@@ -13,17 +13,18 @@ from judgeboard.stats.estimates import MIN_PAIRS, t_quantile
 from judgeboard.stats.intervals import wilson
 from judgeboard.stats.pair_statistics import STATISTICS_OF_ALL
 from judgeboard.stats.rates import (
+    NO_BETTER_THAN_CHANCE,
     Stratum,
     bounds,
     design_effect,
     judge_alone,
     predicted_mean,
     rate,
+    rogan_gladen,
     strata_of,
     summed,
     weighted_agreement,
 )
-from judgeboard.stats.rogan_gladen import NO_BETTER_THAN_CHANCE, JudgeErrors, rogan_gladen
 from recordings import records
 from shared_answers import published, shared_answers
 
@@ -115,11 +116,11 @@ class TestRagTruth:
         rows.same(rows.predicted(drawn, types), "stratified_ppi_by_query_type")
 
     @pytest.mark.parametrize("judge", [JUDGE, *OTHERS])
-    def test_labels_from_elsewhere(self, ragtruth_rows, judge):
+    def test_labels_rogan_gladen(self, ragtruth_rows, judge):
         rows, judged_bad = ragtruth_rows, ragtruth_rows.judged_bad[judge]
         bad, judged = rows.bad[rows.drawn], judged_bad[rows.drawn]
         counts = [int(each.sum()) for each in (bad, bad & judged, ~bad, ~bad & ~judged)]
-        made = rogan_gladen(int(judged_bad.sum()), len(rows.bad), JudgeErrors(*counts))
+        made = rogan_gladen(int(judged_bad.sum()), len(rows.bad), *counts)
         known = rows.same(made, f"rogan_gladen_{judge}")
         assert counts == [known[name] for name in ("bad", "caught", "good", "let_through")]
         found, passed = counts[1] / counts[0], counts[3] / counts[2]
@@ -162,9 +163,9 @@ def test_a_part_without_a_label_has_no_rate_but_bounds():
 
 
 def test_a_judge_no_better_than_chance_corrects_nothing():
-    assert rogan_gladen(5, 10, JudgeErrors(10, 5, 10, 5)).reason == NO_BETTER_THAN_CHANCE
-    for errors, kind in ((JudgeErrors(0, 0, 10, 5), "bad"), (JudgeErrors(10, 5, 0, 0), "good")):
-        assert why_undefined(rogan_gladen(5, 10, errors)).endswith(f" {kind}")
+    assert rogan_gladen(5, 10, 10, 5, 10, 5).reason == NO_BETTER_THAN_CHANCE
+    for errors, kind in (((0, 0, 10, 5), "bad"), ((10, 5, 0, 0), "good")):
+        assert why_undefined(rogan_gladen(5, 10, *errors)).endswith(f" {kind}")
 
 
 @st.composite
@@ -344,7 +345,7 @@ def test_agreement_in_all_answers_is_inside_its_interval_and_its_scale(rows, tar
 @given(st.integers(0, 50), st.tuples(*[st.integers(0, 20)] * 4))
 def test_a_rate_from_labels_elsewhere_never_leaves_0_to_1(judged, counts):
     found, missed, passed, wrong = counts
-    made = rogan_gladen(judged, 50, JudgeErrors(found + missed, found, passed + wrong, passed))
+    made = rogan_gladen(judged, 50, found + missed, found, passed + wrong, passed)
     if made.value is not None:
         assert 0 <= made.low <= made.high <= 1
         assert 0 <= made.value <= 1
