@@ -3,9 +3,10 @@
 import pytest
 
 from app_pages import check_shown, click, keys, markup, shown
-from judgeboard.mcp.drafts import DraftedMode, DraftedModes, DraftedReview, add_draft
+from judgeboard.mcp.drafts import DraftedMode, DraftedModes, add_draft
 from judgeboard.mcp.tables import MACHINE_DRAFT, DraftKind, DraftState
 from judgeboard.people.roster import ensure_reviewer
+from judgeboard.receiving.api import SentGrade
 from judgeboard.store.issues import list_modes
 from judgeboard.store.tables import REVIEW
 from stored_rows import read, rows_of
@@ -15,7 +16,7 @@ HOSTILE = "<script>window.hacked=1</script><img src=x onerror=alert(1)> **bold**
 
 @pytest.fixture
 def draft(page_rows, page_store):
-    review = DraftedReview(quality=1, note=HOSTILE)
+    review = SentGrade(quality=1, note=HOSTILE)
     response = page_rows.responses["good"]
     return add_draft(page_store, DraftKind.REVIEW, review, by="key:agent", response_id=response)
 
@@ -71,7 +72,7 @@ def test_the_list_confirms_failure_modes_and_says_what_cannot_be_stored(
 def test_a_draft_about_a_blind_answer_is_not_sent_to_the_page(page_store, case, open_page):
     [answer] = case.flagged(0.1)
     case.queue(blind_judge=True, assigned=(case.mara,))
-    review = DraftedReview(note="the machine says hunter2")
+    review = SentGrade(note="the machine says hunter2")
     add_draft(page_store, DraftKind.REVIEW, review, by="key:agent", response_id=answer)
     for page in (open_page("item", response=answer), open_page("machine_drafts")):
         assert "hunter2" not in str([each.proto for each in page.main])

@@ -37,12 +37,6 @@ MOST_OPEN = 1_000  # of one agent, so that nobody fills the database
 MOST_LISTED = 200
 
 
-class DraftedReview(SentGrade):
-    """A review of an answer; a decision is about an open ``flag`` of the answer."""
-
-    flag: int | None = Field(None, ge=1, le=2**63 - 1, description="Id of an open flag to decide.")
-
-
 class DraftedSchema(BaseModel):
     """A label schema as YAML."""
 
@@ -110,7 +104,7 @@ class RunRequest(BaseModel):
 
 
 CONTENTS: dict[DraftKind, type[BaseModel]] = {
-    DraftKind.REVIEW: DraftedReview,
+    DraftKind.REVIEW: SentGrade,
     DraftKind.LABEL_SCHEMA: DraftedSchema,
     DraftKind.FAILURE_MODES: DraftedModes,
     DraftKind.RUN: RunRequest,
@@ -175,7 +169,7 @@ def content_of(draft: MachineDraft) -> BaseModel | None:
 def draft_words(draft: MachineDraft) -> str:
     """Return the content of a draft in words, some of which an agent wrote."""
     match content_of(draft):
-        case DraftedReview() as review:
+        case SentGrade() as review:
             values = review.model_dump(exclude_defaults=True)
             return "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in values.items())
         case DraftedSchema(yaml=yaml):
@@ -199,7 +193,7 @@ def confirm(store: Store, draft_id: int, person: Reviewer) -> str:
     draft = _open_draft(store, draft_id, person)
     review_id = None
     match content_of(draft):
-        case DraftedReview() as review:
+        case SentGrade() as review:
             submission = Submission(
                 reviewer=person,
                 # The same confirmation again stores nothing; of two people at once, the second is refused.

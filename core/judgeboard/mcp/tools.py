@@ -27,7 +27,6 @@ from judgeboard.mcp.caller import CALLER, DRAFT, JUDGE
 from judgeboard.mcp.drafts import (
     DraftedMode,
     DraftedModes,
-    DraftedReview,
     DraftedSchema,
     RunRequest,
     add_draft,
@@ -37,6 +36,7 @@ from judgeboard.mcp.tables import DraftKind
 from judgeboard.measure import agreement, rates
 from judgeboard.measure.agreement_result import shortened
 from judgeboard.measure.trend import trend
+from judgeboard.receiving.api import SentGrade
 from judgeboard.receiving.keys import READ
 from judgeboard.reports.stats import measure_log
 from judgeboard.reviews.checks import check_modes
@@ -309,7 +309,7 @@ def list_notes(
     answer="12",
     review={"label": "hallucinated", "quality": 2, "note": "The passage names 14 days, not 30."},
 )
-def draft_review(answer: AnswerId, review: DraftedReview, source: Source = None) -> object:
+def draft_review(answer: AnswerId, review: SentGrade, source: Source = None) -> object:
     """Draft a review of an answer, for a person. It counts nowhere until a person confirms it as their own review.
 
     A decision needs the `flag` that it decides. Give only what the texts show.
@@ -318,7 +318,7 @@ def draft_review(answer: AnswerId, review: DraftedReview, source: Source = None)
         raise BadInput("review.decision: name the flag that it decides")
     if review.flag is not None and review.decision is None:
         raise BadInput("review.flag: give the decision")
-    if review == DraftedReview(flag=review.flag):
+    if review == SentGrade(flag=review.flag):
         raise BadInput("review: it is empty")
     with _reading() as connection:
         response_id = _response_id(connection, answer, source)

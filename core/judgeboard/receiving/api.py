@@ -147,10 +147,13 @@ def _number(parameters: Mapping[str, str], name: str, default: int, most: int) -
 
 
 class SentGrade(BaseModel):
-    """The content of a review: a decision on flags, grades and texts."""
+    """The content of a review that a program or an agent sends: a decision on flags, grades and texts."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    flag: int | None = Field(
+        None, ge=1, le=2**63 - 1, description="Id of an open flag. Needs a decision."
+    )
     decision: Literal["confirm", "dismiss", "unsure"] | None = Field(
         None, description="Decision on the flags."
     )
@@ -188,9 +191,6 @@ class SentReview(SentGrade, RequestBody):
     }
 
     reviewer: str = Field(description="Name or e-mail address of the person, as on the pages.")
-    flag: int | None = Field(
-        None, ge=1, le=2**63 - 1, description="Id of an open flag. Needs a decision."
-    )
     response: str | None = Field(
         None, description="Id of an answer or of its trace, for a grade without a decision."
     )

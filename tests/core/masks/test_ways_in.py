@@ -12,9 +12,10 @@ from judgeboard.domain import Grade, Response
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS
 from judgeboard.masks.tables import MASK_COUNT
-from judgeboard.mcp.drafts import DraftedReview, add_draft, list_drafts
+from judgeboard.mcp.drafts import add_draft, list_drafts
 from judgeboard.mcp.tables import DraftKind
 from judgeboard.people.roster import ensure_reviewer
+from judgeboard.receiving.api import SentGrade
 from judgeboard.reports.stats import measure_log
 from judgeboard.reviews.changes import comment
 from judgeboard.reviews.submissions import Submission, submit
@@ -292,7 +293,7 @@ def test_what_people_type_is_masked(store):
 
 
 def test_what_an_agent_drafts_is_masked_and_its_name_is_not(store):
-    draft, by = DraftedReview(quality=1, note=TEXT), f"key:{MAIL}"
+    draft, by = SentGrade(quality=1, note=TEXT), f"key:{MAIL}"
     add_draft(store, DraftKind.REVIEW, draft, by=by)
     [stored] = read(store, list_drafts, by=by)
     assert stored.content["quality"] == 1

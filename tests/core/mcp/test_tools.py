@@ -12,12 +12,13 @@ from judgeboard.errors import NotFound
 from judgeboard.formats.output import to_plain
 from judgeboard.health.report import measure_health
 from judgeboard.mcp import results
-from judgeboard.mcp.drafts import ACTIONS, DraftedReview, confirm, dismiss, list_drafts
+from judgeboard.mcp.drafts import ACTIONS, confirm, dismiss, list_drafts
 from judgeboard.mcp.tools import TOOLS
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import measure_rate
 from judgeboard.people.permissions import may
 from judgeboard.people.roster import add_person, ensure_reviewer, set_sources
+from judgeboard.receiving.api import SentGrade
 from judgeboard.receiving.keys import Sender, create_key
 from judgeboard.reports.stats import measure_log
 from judgeboard.reports.terminal import local_user
@@ -216,7 +217,7 @@ def test_no_file_outside_the_current_folder_is_read(store, agent, tmp_path, monk
 
 
 def test_a_grade_has_all_fields_of_a_drafted_review():
-    assert isinstance(DraftedReview(label="grounded", note="n").grade, Grade)
+    assert isinstance(SentGrade(label="grounded", note="n").grade, Grade)
 
 
 def test_a_key_of_one_source_reads_and_drafts_about_this_source_alone(store, case):
