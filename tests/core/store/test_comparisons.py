@@ -156,7 +156,7 @@ def test_tries_come_back_in_their_order_once(case, version):
     assert (one.query_type, one.reference, one.gold) == ("math", "B", TIE)
     assert (one.answers, one.statuses) == (("A", None, "C"), ("ok", "unparsable", "ok"))
     assert case.read(load_samples, other.id)[0].answers == ("C",)
-    assert case.read(stored_samples, version.id, [pair_id])[pair_id, 2][:2] == ("C", "ok")
+    assert case.read(stored_samples, version.id, [pair_id])[pair_id][2][:2] == ("C", "ok")
 
 
 @on_sqlite
@@ -168,6 +168,6 @@ def test_of_a_try_that_was_asked_for_again_the_latest_counts(case, version):
     (one,) = case.read(load_samples, version.id)
     assert (one.answers, one.statuses) == (("B", None), ("ok", "error"))
     stored = case.read(stored_samples, version.id, [pair_id])
-    assert stored[pair_id, 0] == ("B", "ok", 1, None, None)
+    assert stored[pair_id][0] == ("B", "ok", 1, None, None)
     tries = case.read(tries_at, version.id, pair_id)
     assert [(each.number, each.answer) for each in tries] == [(0, "B"), (1, None)]

@@ -18,6 +18,6 @@ REGISTRATION = Registration(
             "judgeboard compare ssr --recorded",
         )
     },
-    exports={"samples": f"{__name__}.export:SAMPLES"},
+    exports={"samples": f"{__name__}.queries:SAMPLES"},
     runs={"ssr": "Measuring self-reference"},
 )

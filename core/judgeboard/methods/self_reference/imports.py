@@ -18,7 +18,6 @@ from judgeboard.imports.preferences import preference_word
 from judgeboard.imports.recorded import RecordedJudge, recorded_version, store_recorded
 from judgeboard.methods.self_reference.queries import (
     NewSample,
-    SampleKey,
     StoredSample,
     store_samples,
     stored_samples,
@@ -136,18 +135,19 @@ class SampleImport(ListImport[ImportedSamples]):
                 by_judge.setdefault(record.judge, {})[index] = pair_id
         for judge, pair_ids in by_judge.items():
             version = recorded_version(connection, judge, now)
-            samples_by_key = stored_samples(connection, version.id, pair_ids.values())
+            samples = stored_samples(connection, version.id, pair_ids.values())
             new: list[NewSample] = []
             for index, pair_id in pair_ids.items():
+                by_number = samples.setdefault(pair_id, {})
                 for sample in records[index].tries:
-                    key = SampleKey(pair_id, sample.number)
-                    if key not in samples_by_key:
-                        samples_by_key[key] = StoredSample(
+                    earlier = by_number.get(sample.number)
+                    if earlier is None:
+                        by_number[sample.number] = StoredSample(
                             sample.answer, sample.record.status.value, correct=sample.correct
                         )
                         new.append(replace(sample, pair_id=pair_id))
                         rows.new.add(index)
-                    elif not _equals(samples_by_key[key], sample):
+                    elif not _equals(earlier, sample):
                         reason = f"{version.name} already has a different answer as sample {sample.number + 1}"
                         rows.refuse(index, "samples", reason, differs=True)
             if new:

@@ -1,15 +1,17 @@
-"""The answers that judges sampled for questions, one row per sample and ask."""
+"""The answers that judges sampled for questions, one row per sample and ask, and their exported table."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from judgeboard.domain import Preference, Status, StepRecord
+from judgeboard.formats.files import Column, ColumnType
 from judgeboard.methods.self_reference.tables import SAMPLE, Sample
 from judgeboard.store.clock import utc_now
+from judgeboard.store.export import PAIR_COLUMNS, ROW_KEY, ExportTable, pair_items, read_chunks
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import step_values
 from judgeboard.store.statements import (
@@ -20,7 +22,7 @@ from judgeboard.store.statements import (
     rows_of,
     rows_with,
 )
-from judgeboard.store.tables import PAIR, StoredVersion
+from judgeboard.store.tables import PAIR, VERSION, StoredVersion
 from judgeboard.text import storable_or_none
 
 FAILED = frozenset({Status.ERROR, Status.REFUSED})
@@ -40,13 +42,6 @@ class NewSample:
     record: StepRecord
     ask: int = 0
     correct: bool | None = None
-
-
-class SampleKey(NamedTuple):
-    """The unique key of a sample within one judge version: the question and the number of the sample."""
-
-    pair_id: int
-    number: int
 
 
 class StoredSample(NamedTuple):
@@ -104,21 +99,22 @@ def store_samples(
 
 def stored_samples(
     connection: Connection, version_id: int, pair_ids: Collection[int] | None = None
-) -> dict[SampleKey, StoredSample]:
-    """Return the latest ask of each sample of a version for the questions ``pair_ids`` (default: all), by key."""
-    query = select(*columns_of(SampleKey, SAMPLE), *columns_of(StoredSample, SAMPLE))
+) -> dict[int, dict[int, StoredSample]]:
+    """Return the latest ask of each sample of a version, by question (default: all) and number of the sample."""
+    query = select(SAMPLE.c.pair_id, SAMPLE.c.number, *columns_of(StoredSample, SAMPLE))
     query = query.where(SAMPLE.c.judge_version_id == version_id).order_by(SAMPLE.c.ask)
-    return {
-        SampleKey(pair_id, number): StoredSample(*sample)
-        for pair_id, number, *sample in rows_with(connection, query, SAMPLE.c.pair_id, pair_ids)
-    }
+    samples: dict[int, dict[int, StoredSample]] = {}
+    for pair_id, number, *sample in rows_with(connection, query, SAMPLE.c.pair_id, pair_ids):
+        samples.setdefault(pair_id, {})[number] = StoredSample(*sample)
+    return samples
 
 
 def load_samples(connection: Connection, version_id: int) -> list[SampledQuestion]:
     """Return the samples of a version, by question."""
-    samples: dict[int, list[StoredSample]] = {}
-    for (pair_id, _), sample in sorted(stored_samples(connection, version_id).items()):
-        samples.setdefault(pair_id, []).append(sample)
+    samples = {
+        pair_id: [sample for _, sample in sorted(by_number.items())]
+        for pair_id, by_number in stored_samples(connection, version_id).items()
+    }
     query = select(PAIR.c.id.label("pair_id"), *columns_of(SampledQuestion, PAIR)).order_by(
         PAIR.c.id
     )
@@ -159,3 +155,55 @@ def most_samples(connection: Connection, version_id: int) -> int:
         SAMPLE.c.judge_version_id == version_id
     )
     return int(connection.execute(samples).scalar_one())
+
+
+_SAMPLE_COLUMNS = (
+    *PAIR_COLUMNS,
+    Column("judge"),
+    Column("judge_version"),
+    *(
+        Column(name, ColumnType.JSON)
+        for name in ("samples", "correct", "statuses", "models", "raw")
+    ),
+)
+
+
+def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
+    # The position of a sample is the number, so samples after a missing one (in an unfinished run)
+    # are left out.
+    versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
+    for version_id, name, fingerprint in connection.execute(versions).all():
+        of_version = SAMPLE.c.judge_version_id == version_id
+        question_ids = select(PAIR.c.id.label(ROW_KEY)).where(
+            PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version))
+        )
+        for chunk in read_chunks(connection, question_ids.where(*where)):
+            ids = [row[ROW_KEY] for row in chunk]
+            samples: dict[int, list[Row[Any]]] = {}
+            query = select(SAMPLE).where(of_version, SAMPLE.c.pair_id.in_(ids))
+            for sample in connection.execute(
+                query.order_by(SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.ask)
+            ):
+                of_pair = samples.setdefault(sample.pair_id, [])
+                if sample.number == len(of_pair):
+                    of_pair.append(sample)
+                elif sample.number == len(of_pair) - 1:  # sampled again: the latest ask counts
+                    of_pair[-1] = sample
+            for pair_id, item in pair_items(connection, ids).items():
+                if of_pair := samples[pair_id]:
+                    models = [sample.model_reported for sample in of_pair]
+                    raw = [sample.raw for sample in of_pair]
+                    correct = [sample.correct for sample in of_pair]
+                    yield {
+                        **item,
+                        "judge": name,
+                        "judge_version": fingerprint,
+                        "samples": [sample.answer for sample in of_pair],
+                        "correct": correct if set(correct) != {None} else None,
+                        "statuses": [sample.status for sample in of_pair],
+                        "models": models if any(models) else None,
+                        "raw": raw if any(raw) else None,
+                    }
+
+
+SAMPLES = ExportTable(_SAMPLE_COLUMNS, _samples, pair=PAIR.c.id)

@@ -174,9 +174,10 @@ def read_tasks(
 ) -> list[Task]:
     """Return items in order with the stored steps; with ``again``, failed steps are to be repeated."""
     tasks = {pair.id: Task(pair) for pair in load_pairs(connection, pair_ids)}
-    for (pair_id, number), sample in stored_samples(connection, version_id, pair_ids).items():
+    for pair_id, by_number in stored_samples(connection, version_id, pair_ids).items():
         if pair_id in tasks:
-            tasks[pair_id].add_sample(number, sample, again)
+            for number, sample in by_number.items():
+                tasks[pair_id].add_sample(number, sample, again)
     comparisons = stored_comparisons(connection, version_id, pair_ids)
     for key in sorted(comparisons, key=lambda key: key.ask):
         if key.pair_id in tasks:
