@@ -52,13 +52,7 @@ def load_items(
     rows = load_comparisons(connection, [version_id])
     aspects = {row.aspect for row in rows}
     aspect = OVERALL if OVERALL in aspects or len(aspects) != 1 else next(iter(aspects))
-    orders = {
-        (row.condition, row.pair_id): figures.TwoOrders(
-            row.ab, row.ba, asked=row.asked_ab or row.asked_ba
-        )
-        for row in rows
-        if row.aspect == aspect
-    }
+    orders = {(row.condition, row.pair_id): row for row in rows if row.aspect == aspect}
     comparisons_of_pairs = comparisons.compared_pairs(connection, version_id)
     questions = comparisons.question_groups(connection)
     for question in load_samples(connection, version_id):
@@ -80,13 +74,12 @@ def load_items(
         else:
             majority = own_answers.majority(question.answers[:k], question.options)
             plain, reference = (
-                orders.get((condition, question.pair_id), figures.NOT_ASKED)
-                for condition in (PLAIN, REFERENCE)
+                orders.get((condition, question.pair_id)) for condition in (PLAIN, REFERENCE)
             )
             references = {reference for _, reference in pair_comparisons if reference is not None}
             if any(not _same_answer(each, majority, question.options) for each in references):
                 loaded.counts["other_reference"] += 1
-                reference = figures.NOT_ASKED  # verdicts with another reference are not condition B
+                reference = None  # verdicts with another reference are not condition B
             rights = _right_samples(question, k)
             right = (
                 None if majority.answer is None else rights[question.answers.index(majority.answer)]

@@ -16,22 +16,12 @@ from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.intervals import SEED, share_estimate
 from judgeboard.stats.means import mean_change
 from judgeboard.stats.proportions import half_credit, share
+from judgeboard.store.comparisons import BothOrders
 
 RIGHT, WRONG, UNKNOWN = 1, 0, -1
 GATE_ON, GATE_OFF = "Gate on", "Gate off"
 CONDITIONS = {name: FIGURES[name].title for name in ("without", "always", "selective")}
 """The names of conditions by figure. The judge's own answer is the reference never, always, or if the gate is on."""
-
-
-class TwoOrders(NamedTuple):
-    """The judge's preference between the stored answers, by order; None is unusable or not asked."""
-
-    ab: Preference | None = None
-    ba: Preference | None = None
-    asked: bool = False
-
-
-NOT_ASKED = TwoOrders()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +30,9 @@ class Item:
 
     ``right`` is whether the majority is the correct answer; None if unknown. For the ``reference``
     verdicts, the judge saw the majority's answer as the correct one; for the ``plain`` verdicts,
-    the judge saw no reference. Items about one question have an equal ``question`` (default: all
-    differ). ``samples_right`` is whether each sample is right.
+    the judge saw no reference. Both are None if the judge was not asked. Items about one question
+    have an equal ``question`` (default: all differ). ``samples_right`` is whether each sample is
+    right.
     """
 
     pair_id: int
@@ -49,8 +40,8 @@ class Item:
     gold: Preference | None
     majority: Majority
     right: bool | None = None
-    plain: TwoOrders = NOT_ASKED
-    reference: TwoOrders = NOT_ASKED
+    plain: BothOrders | None = None
+    reference: BothOrders | None = None
     question: int | None = None
     samples_right: tuple[bool | None, ...] = ()
 
@@ -173,17 +164,17 @@ def _share_right(samples: Sequence[bool | None]) -> float:
     return sum(values) / len(values) if values and len(values) == len(samples) else np.nan
 
 
-def _verdicts(orders: Sequence[TwoOrders], items: Sequence[Item]) -> Verdicts:
-    usable = np.array(
-        [each.ab is not None and each.ba is not None for each in orders], dtype=np.bool_
-    )
-    split = usable & np.array([each.ab != each.ba for each in orders], dtype=np.bool_)
-    hits = np.array(
-        [each.ab == item.gold for each, item in zip(orders, items, strict=True)], dtype=np.float64
-    )
+def _verdicts(orders: Sequence[BothOrders | None], items: Sequence[Item]) -> Verdicts:
+    asked, usable, split, hits = (np.zeros(len(items), dtype=np.bool_) for _ in range(4))
+    for row, (each, item) in enumerate(zip(orders, items, strict=True)):
+        if each is not None:
+            asked[row] = each.asked_ab or each.asked_ba
+            usable[row] = None not in (each.ab, each.ba)
+            split[row] = usable[row] and each.ab != each.ba
+            hits[row] = each.ab == item.gold
     gold = np.array([item.gold is not None for item in items], dtype=np.bool_)
     score = np.where(usable & gold, np.where(split, 0.5, hits), np.nan)
-    return Verdicts(score, split, np.array([each.asked for each in orders], dtype=np.bool_), usable)
+    return Verdicts(score, split, asked, usable)
 
 
 NO_REFERENCE = "no correct answer is known"

@@ -8,33 +8,34 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from judgeboard.domain import PairItem, Preference, Shown
+from judgeboard.domain import OVERALL, PairItem, Preference, Shown
 from judgeboard.methods.self_reference.own_answers import Majority, majority
 from judgeboard.methods.self_reference.report import Loaded, result_of
 from judgeboard.methods.self_reference.run import Plan, Task
 from judgeboard.methods.self_reference.scores import (
-    NOT_ASKED,
     Item,
-    TwoOrders,
     gain,
     items_of,
     tuned_part,
 )
+from judgeboard.store.comparisons import BothOrders
 from judgeboard.store.tables import StoredVersion
 from result_fields import check_fields
 
 A, B, TIE = Preference
-RIGHT, WRONG, SPLIT = (
-    TwoOrders(A, A, asked=True),
-    TwoOrders(B, B, asked=True),
-    TwoOrders(A, B, asked=True),
-)
-UNUSABLE = TwoOrders(A, None, asked=True)
+
+
+def both_orders(ab, ba):
+    return BothOrders(0, "plain", 0, "QA", OVERALL, ab, ba, True, True, A, 0)
+
+
+RIGHT, WRONG, SPLIT = both_orders(A, A), both_orders(B, B), both_orders(A, B)
+UNUSABLE = both_orders(A, None)
 LEVELS = (1, 2, 3, 4, 5)
 AGREED, TORN, SILENT = ["x"] * 4 + ["y"], ["x", "y", "z", "x", None], [None] * 5
 
 
-def item(samples, plain, reference=NOT_ASKED, **changes):
+def item(samples, plain, reference=None, **changes):
     voted = majority(samples)
     made = Item(
         1, "QA", A, voted, None if voted.key is None else voted.key == "x", plain, reference
@@ -99,7 +100,7 @@ def test_a_split_of_the_two_orders_is_counted_and_scored_as_half():
 
 
 def test_a_side_against_a_tie_contradicts_too_and_two_ties_miss_a_gold_that_is_none():
-    one, both = (TwoOrders(first, TIE, asked=True) for first in (A, TIE))
+    one, both = (both_orders(first, TIE) for first in (A, TIE))
     items = of(item(TORN, one), item(TORN, both), item(TORN, both, gold=TIE))
     assert items.without.score.tolist() == [0.5, 0, 1]
 
@@ -120,7 +121,7 @@ def test_without_any_answer_b_takes_the_verdict_of_a_and_the_gate_is_off():
 
 
 def test_a_condition_that_was_asked_on_one_side_of_the_gate_alone_is_not_measured_in_all():
-    made = result(item(AGREED, NOT_ASKED, RIGHT), item(TORN, RIGHT, NOT_ASKED))
+    made = result(item(AGREED, None, RIGHT), item(TORN, RIGHT, None))
     assert by_gate(made) == [None, None, 1]
     assert "4 of 5" in str(made.figure("without").reason)
     assert counts(made.parts[0], "not_asked") == [1, 1, 0]
@@ -231,7 +232,7 @@ def test_equally_good_thresholds_show_a_reference_least_often():
 
 
 def test_tuning_needs_both_conditions_everywhere():
-    tuned = tuned_part(of_law([(5, NOT_ASKED, RIGHT), (2, RIGHT, NOT_ASKED)]))
+    tuned = tuned_part(of_law([(5, None, RIGHT), (2, RIGHT, None)]))
     assert (tuned.headline.code, tuned.rows) == ("tuned_unknown", ())
 
 
@@ -247,7 +248,7 @@ def test_a_clear_gain_or_loss_is_told_from_chance():
         ([], 20, "own_answer_no_difference"),
     ):
         assert headline(*differ, *[(RIGHT, RIGHT)] * same) == code
-    assert headline((NOT_ASKED, NOT_ASKED)) == "own_answer_unknown"
+    assert headline((None, None)) == "own_answer_unknown"
 
 
 PAIR = PairItem(1, "s", "p1", "QA", "?", None, None, "a", "b", None, None, 1, 2, None)
