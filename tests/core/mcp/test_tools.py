@@ -8,12 +8,11 @@ import pytest
 from agent_client import FENCED, Agent
 from engines import on_sqlite
 from judgeboard.domain import Grade, Response, Role
-from judgeboard.errors import NotFound
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import to_plain
 from judgeboard.health.report import measure_health
-from judgeboard.mcp import results
 from judgeboard.mcp.drafts import ACTIONS, confirm, dismiss, list_drafts
-from judgeboard.mcp.tools import TOOLS
+from judgeboard.mcp.tools import TOOLS, _limited, result_text
 from judgeboard.measure.agreement import measure_agreement
 from judgeboard.measure.rates import measure_rate
 from judgeboard.people.permissions import may
@@ -141,9 +140,9 @@ def test_long_texts_and_lists_are_cut_and_say_so(store, agent):
     assert answer_of(agent, "r0").endswith("… (64,003 more characters)")
     assert answer_of(agent, "r0", start=69_000).endswith("xEND")
     assert len(agent.data("search_answers", limit=50)["answers"]) == 50
-    assert results._limited(list(range(300)))[-1] == "… (100 more)"
-    with pytest.raises(results.BadInput, match="narrow"):
-        results.result_text(["x" * 5_000] * 100)
+    assert _limited(list(range(300)))[-1] == "… (100 more)"
+    with pytest.raises(BadInput, match="narrow"):
+        result_text(["x" * 5_000] * 100)
 
 
 @pytest.mark.parametrize(
