@@ -192,11 +192,13 @@ def self_reference() -> None:
         choices = _gate_fields(versions)
         result, items = kept_until_new_rows(
             last_rows,
-            lambda connection: result_of(
-                choices.version,
-                load_items(connection, choices.version.id, choices.k),
-                choices.k,
-                choices.needed,
+            lambda connection: (
+                result_of(
+                    choices.version,
+                    loaded := load_items(connection, choices.version.id, choices.k),
+                    choices.needed,
+                ),
+                loaded,
             ),
             ("self_reference", choices.version.id, choices.k, choices.needed),
         )

@@ -4,7 +4,6 @@ import shlex
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -30,14 +29,6 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.tables import StoredVersion
 
 
-class Loaded(NamedTuple):
-    """The items of a version, the number of questions by the code of a caveat, and the steps by status."""
-
-    items: list[figures.Item]
-    counts: Counter[str]
-    steps: Counter[Status]
-
-
 def load_items(
     connection: Connection,
     version_id: int,
@@ -45,9 +36,10 @@ def load_items(
     *,
     source: str | None = None,
     pair_ids: Collection[int] | None = None,
-) -> Loaded:
+) -> figures.Items:
     """Return the items of a judge version from the first ``k`` samples of each question."""
-    loaded, ids = Loaded([], Counter(), Counter()), None if pair_ids is None else set(pair_ids)
+    items, left_out, steps = list[figures.Item](), Counter[str](), Counter[Status]()
+    ids = None if pair_ids is None else set(pair_ids)
     # The verdicts on the overall aspect, or on the judge's only aspect, by condition and pair.
     rows = load_comparisons(connection, [version_id])
     aspects = {row.aspect for row in rows}
@@ -61,16 +53,16 @@ def load_items(
         ):
             continue
         pair_comparisons = comparisons_of_pairs.get(question.pair_id, ())
-        loaded.steps.update(Status(status) for status in question.statuses)
-        loaded.steps.update(status for status, _ in pair_comparisons)
+        steps.update(Status(status) for status in question.statuses)
+        steps.update(status for status, _ in pair_comparisons)
         samples = zip(question.answers, question.statuses, strict=True)
         if len(question.answers) < k:
-            loaded.counts["fewer_samples"] += 1
+            left_out["fewer_samples"] += 1
         elif FAILED & set(question.statuses[:k]):
-            loaded.counts["failed_samples"] += 1
+            left_out["failed_samples"] += 1
         # A usable sample whose text was forgotten; a sample without an answer has another status.
         elif any(answer is None and status == Status.OK for answer, status in samples):
-            loaded.counts["forgotten_samples"] += 1
+            left_out["forgotten_samples"] += 1
         else:
             majority = own_answers.majority(question.answers[:k], question.options)
             plain, reference = (
@@ -78,7 +70,7 @@ def load_items(
             )
             references = {reference for _, reference in pair_comparisons if reference is not None}
             if any(not _same_answer(each, majority, question.options) for each in references):
-                loaded.counts["other_reference"] += 1
+                left_out["other_reference"] += 1
                 reference = None  # verdicts with another reference are not condition B
             rights = _right_samples(question, k)
             right = (
@@ -93,10 +85,8 @@ def load_items(
                 plain,
                 reference,
             )
-            loaded.items.append(
-                replace(item, question=questions[question.pair_id], samples_right=rights)
-            )
-    return loaded
+            items.append(replace(item, question=questions[question.pair_id], samples_right=rights))
+    return replace(figures.items_of(items, k), left_out=left_out, steps=steps)
 
 
 def _right_samples(question: SampledQuestion, k: int) -> tuple[bool | None, ...]:
@@ -157,23 +147,22 @@ def measure_self_reference(
         version = chosen_version(connection, judge_version)
         sample_count = samples_used(version, k)
         needed = own_answers.samples_needed(tau, sample_count)
-        loaded = load_items(connection, version.id, sample_count, source=source, pair_ids=pair_ids)
-        if not loaded.items and pair_ids is None:
-            if not loaded.counts:
+        items = load_items(connection, version.id, sample_count, source=source, pair_ids=pair_ids)
+        if not items.n and pair_ids is None:
+            if not items.left_out:
                 raise BadInput(f"{version.title} has no samples of these questions")
-            why = paragraph(note(code, n=n) for code, n in loaded.counts.items())
+            why = paragraph(note(code, n=n) for code, n in items.left_out.items())
             most = most_samples(connection, version.id)
             raise BadInput(
                 f"no question has {sample_count} samples of {version.title}, the most is --k {most}. {why}"
             )
-    return result_of(version, loaded, sample_count, needed, account)[0]
+    return result_of(version, items, needed, account)
 
 
 def result_of(
-    version: StoredVersion, loaded: Loaded, k: int, needed: int, account: RunAccount | None = None
-) -> tuple[SelfReferenceResult, figures.Items]:
-    """Return the figures of loaded items, and the items; the gate is on if ``needed`` of ``k`` samples agree."""
-    items = figures.items_of(loaded.items, k)
+    version: StoredVersion, items: figures.Items, needed: int, account: RunAccount | None = None
+) -> SelfReferenceResult:
+    """Return the figures of loaded items; the gate is on if ``needed`` of the samples of an item agree."""
     rows = tuple(figures.main_rows(items, needed))
     conditions = items.conditions(needed)
     everywhere = np.ones(items.n, dtype=np.bool_)
@@ -184,7 +173,7 @@ def result_of(
         "no_sample_answer": int((~items.answered).sum()),
         "no_correct_answer": int((items.answered & (items.right == figures.UNKNOWN)).sum()),
         "no_better_answer": int((~items.gold).sum()) if conditions else 0,
-        **loaded.counts,
+        **items.left_out,
     }
     gain = next((row.estimate for row in rows if row.figure == "gain_without"), None)
     if accuracy.value is None:
@@ -193,7 +182,7 @@ def result_of(
         headline = note("own_answer", accuracy=accuracy)
     else:
         headline = note(gain_code(gain.low, gain.high), change=gain)
-    result = SelfReferenceResult(
+    return SelfReferenceResult(
         about=About(
             judges=(version.title,), by="slice", unit="pairs" if conditions else "questions"
         ),
@@ -205,9 +194,9 @@ def result_of(
             for each in (items.without, items.always)
             if figures.never_asked(items, each, everywhere)
         )[:1],
-        k=k,
+        k=items.k,
         needed=needed,
-        account=account or RunAccount.of(loaded.steps),
+        account=account or RunAccount.of(items.steps),
         parts=(
             figures.conditions_part(items, needed),
             figures.levels_part(items),
@@ -216,7 +205,6 @@ def result_of(
             figures.tuned_part(items),
         ),
     )
-    return result, items
 
 
 def gain_code(low: float, high: float) -> str:

@@ -1,12 +1,12 @@
 """Figures of self-reference: conditions, gate, slices, levels of agreement, categories, other and tuned gates."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from judgeboard.domain import Estimate, Preference
+from judgeboard.domain import Estimate, Preference, Status
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.result import ALL, About, Result, Row
 from judgeboard.measure.words import FIGURES
@@ -75,7 +75,8 @@ class Items:
     is ``RIGHT``, ``WRONG`` or ``UNKNOWN``. ``gold`` tells whether the better answer is known. Items
     with equal ``questions`` are resampled together. ``samples_right`` is the share of right
     samples, or NaN. ``without`` is condition A. ``always`` is condition B, or the verdict of A if
-    no sample has an answer.
+    no sample has an answer. ``left_out`` counts the questions that are no items by the code of a
+    caveat, ``steps`` the stored samples and comparisons by status.
     """
 
     k: int
@@ -90,6 +91,8 @@ class Items:
     gold: BoolArray
     without: Verdicts
     always: Verdicts
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    steps: Mapping[Status, int] = field(default_factory=dict)
 
     @property
     def n(self) -> int:

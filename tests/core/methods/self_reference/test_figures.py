@@ -1,6 +1,5 @@
 """Self-reference: the calls it needs, its three conditions, thresholds per category, and what the page says."""
 
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -10,7 +9,7 @@ import pytest
 
 from judgeboard.domain import OVERALL, PairItem, Preference, Shown
 from judgeboard.methods.self_reference.own_answers import Majority, majority
-from judgeboard.methods.self_reference.report import Loaded, result_of
+from judgeboard.methods.self_reference.report import result_of
 from judgeboard.methods.self_reference.run import Plan, Task
 from judgeboard.methods.self_reference.scores import (
     Item,
@@ -65,7 +64,7 @@ VERSION = StoredVersion(
 
 def result(*made):
     """The result of these items; the gate is on if 4 of 5 samples agree."""
-    return result_of(VERSION, Loaded(numbered(made), Counter(), Counter()), 5, 4)[0]
+    return result_of(VERSION, of(*made), 4)
 
 
 def values(measured, figure):
