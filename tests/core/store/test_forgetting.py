@@ -187,7 +187,11 @@ class Story:
         read = self.case.read
         return [
             read(load_comparisons, [self.version.id]),
-            [one.statuses for one in read(load_samples, self.version.id)],
+            [
+                sample.status
+                for one in read(load_samples, self.version.id)
+                for sample in one.samples
+            ],
             [(one.aspect, one.preference) for one in read(load_preferences)],
             [(row["groundedness"], row["quality"]) for row in self.case.rows(JUDGMENT)],
         ]

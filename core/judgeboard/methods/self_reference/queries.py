@@ -45,7 +45,10 @@ class NewSample:
 
 
 class StoredSample(NamedTuple):
-    """The latest ask of a sample; ``answer`` is None if unreadable, missing, or forgotten."""
+    """The latest ask of a sample; ``answer`` is None if unreadable, missing, or forgotten.
+
+    ``correct`` is whether the answer is right, None if a file does not say.
+    """
 
     answer: str | None
     status: str
@@ -55,10 +58,7 @@ class StoredSample(NamedTuple):
 
 
 class SampledQuestion(NamedTuple):
-    """A version's samples for one question: the latest ask of each, by number; an unreadable answer is None.
-
-    ``correct`` is whether each answer is right, None if a file does not say.
-    """
+    """A version's samples for one question: the latest ask of each, by number."""
 
     pair_id: int
     source: str
@@ -66,9 +66,7 @@ class SampledQuestion(NamedTuple):
     options: tuple[str, ...] | None
     reference: str | None
     gold: Preference | None
-    answers: tuple[str | None, ...]
-    statuses: tuple[str, ...]
-    correct: tuple[bool | None, ...]
+    samples: tuple[StoredSample, ...]
 
 
 def store_samples(
@@ -111,10 +109,7 @@ def stored_samples(
 
 def load_samples(connection: Connection, version_id: int) -> list[SampledQuestion]:
     """Return the samples of a version, by question."""
-    samples = {
-        pair_id: [sample for _, sample in sorted(by_number.items())]
-        for pair_id, by_number in stored_samples(connection, version_id).items()
-    }
+    samples = stored_samples(connection, version_id)
     query = select(PAIR.c.id.label("pair_id"), *columns_of(SampledQuestion, PAIR)).order_by(
         PAIR.c.id
     )
@@ -122,9 +117,7 @@ def load_samples(connection: Connection, version_id: int) -> list[SampledQuestio
         record_of(
             SampledQuestion,
             row,
-            answers=tuple(sample.answer for sample in samples[row.pair_id]),
-            statuses=tuple(sample.status for sample in samples[row.pair_id]),
-            correct=tuple(sample.correct for sample in samples[row.pair_id]),
+            samples=tuple(sample for _, sample in sorted(samples[row.pair_id].items())),
         )
         for row in rows_with(connection, query, PAIR.c.id, samples)
     ]

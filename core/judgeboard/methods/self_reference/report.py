@@ -53,18 +53,19 @@ def load_items(
         ):
             continue
         pair_comparisons = comparisons_of_pairs.get(question.pair_id, ())
-        steps.update(Status(status) for status in question.statuses)
+        samples = question.samples
+        steps.update(Status(each.status) for each in samples)
         steps.update(status for status, _ in pair_comparisons)
-        samples = zip(question.answers, question.statuses, strict=True)
-        if len(question.answers) < k:
+        if len(samples) < k:
             left_out["fewer_samples"] += 1
-        elif FAILED & set(question.statuses[:k]):
+        elif any(each.status in FAILED for each in samples[:k]):
             left_out["failed_samples"] += 1
         # A usable sample whose text was forgotten; a sample without an answer has another status.
-        elif any(answer is None and status == Status.OK for answer, status in samples):
+        elif any(each.answer is None and each.status == Status.OK for each in samples):
             left_out["forgotten_samples"] += 1
         else:
-            majority = own_answers.majority(question.answers[:k], question.options)
+            answers = [each.answer for each in samples[:k]]
+            majority = own_answers.majority(answers, question.options)
             plain, reference = (
                 orders.get((condition, question.pair_id)) for condition in (PLAIN, REFERENCE)
             )
@@ -73,9 +74,7 @@ def load_items(
                 left_out["other_reference"] += 1
                 reference = None  # verdicts with another reference are not condition B
             rights = _right_samples(question, k)
-            right = (
-                None if majority.answer is None else rights[question.answers.index(majority.answer)]
-            )
+            right = None if majority.answer is None else rights[answers.index(majority.answer)]
             item = figures.Item(
                 question.pair_id,
                 question.query_type,
@@ -92,11 +91,11 @@ def load_items(
 def _right_samples(question: SampledQuestion, k: int) -> tuple[bool | None, ...]:
     """Return whether each of the first ``k`` samples is right, by the file or else by the correct answer."""
     correct = own_answers.reference_key(question.reference, question.options)
-    keys = (own_answers.answer_key(answer, question.options) for answer in question.answers[:k])
-    by_key = [None if correct is None else key == correct for key in keys]
     return tuple(
-        of_key if of_file is None else of_file
-        for of_file, of_key in zip(question.correct, by_key, strict=False)
+        own_answers.answer_key(each.answer, question.options) == correct
+        if each.correct is None and correct is not None
+        else each.correct
+        for each in question.samples[:k]
     )
 
 
