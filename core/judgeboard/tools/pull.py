@@ -124,10 +124,14 @@ def pull(
             batches = {
                 kind: OpenBatch(f"pull {tool} {history.project}") for kind in KINDS_OF_EXPORTS
             }
-            pages = _PageImport(store, result, actor, batches)
+
+            def add(page: Page) -> None:
+                _import_page(store, result, actor, batches, page)
+                progress(result.traces)
+
             try:
                 for window in _windows(last_pull, since, timedelta(seconds=again_s), now):
-                    _pull_window(history, window, pages, progress)
+                    _pull_window(store, history, window, add)
             finally:
                 for batch in batches.values():
                     batch.finish(store)
@@ -163,50 +167,44 @@ def _done(pull: Pull) -> datetime | None:
     return pull.until
 
 
-@dataclass(frozen=True, slots=True)
-class _PageImport:
-    """Imports the pages of a pull; the new records of a kind are one import batch."""
-
-    store: Store
-    result: PullResult
-    actor: Actor
-    batches: Mapping[str, OpenBatch]
-
-    def add(self, page: Page) -> None:
-        """Import the traces of a page; traces that came another way only give feedback, verdicts and grades."""
-        result, traces = self.result, page.traces
-        if not traces:
-            return
-        ids = [trace_id for trace_id, rows in traces.items() for _ in rows]
-        lines = [json.dumps(row) for rows in traces.values() for row in rows]
-        content = "\n".join(lines).encode()
-
-        def reject(rejected: Rejected) -> None:
-            result.reject(rejected, ids[rejected.line - 1] if rejected.line <= len(ids) else "")
-
-        for kind in KINDS_OF_EXPORTS:
-            summary = import_file(
-                self.store,
-                io.BytesIO(content),
-                kind=kind,
-                format="jsonl",
-                export=page.export,
-                source=result.source,
-                newer_counts=True,
-                actor=self.actor,
-                name=f"{result.tool} {result.project}",
-                batch=self.batches[kind],
-                on_rejected=reject,
-            )
-            result.new[kind] += summary.new
-            result.new["feedback"] += summary.feedback_added
-            result.unchanged[kind] += summary.unchanged
-        result.traces += len(traces)
-
-
-def _pull_window(
-    history: History, pull: Pull, pages: _PageImport, progress: Callable[[int], None]
+def _import_page(
+    store: Store, result: PullResult, actor: Actor, batches: Mapping[str, OpenBatch], page: Page
 ) -> None:
+    """Import the traces of a page; the new records of a kind are one batch of the pull.
+
+    Traces that came another way only give feedback, verdicts and grades.
+    """
+    traces = page.traces
+    if not traces:
+        return
+    ids = [trace_id for trace_id, rows in traces.items() for _ in rows]
+    lines = [json.dumps(row) for rows in traces.values() for row in rows]
+    content = "\n".join(lines).encode()
+
+    def reject(rejected: Rejected) -> None:
+        result.reject(rejected, ids[rejected.line - 1] if rejected.line <= len(ids) else "")
+
+    for kind, batch in batches.items():
+        summary = import_file(
+            store,
+            io.BytesIO(content),
+            kind=kind,
+            format="jsonl",
+            export=page.export,
+            source=result.source,
+            newer_counts=True,
+            actor=actor,
+            name=f"{result.tool} {result.project}",
+            batch=batch,
+            on_rejected=reject,
+        )
+        result.new[kind] += summary.new
+        result.new["feedback"] += summary.feedback_added
+        result.unchanged[kind] += summary.unchanged
+    result.traces += len(traces)
+
+
+def _pull_window(store: Store, history: History, pull: Pull, add: Callable[[Page], None]) -> None:
     if pull.until is None:
         return
     window = Window(pull.since, pull.until)
@@ -219,12 +217,11 @@ def _pull_window(
                 raise
             again, pull = True, pull.changed(position=None)  # the tool has forgotten the position
             continue
-        pages.add(page)
-        progress(pages.result.traces)
+        add(page)
         if page.next is None:
             pull = pull.changed(done_until=_done(pull), since=None, until=None)
         pull = pull.changed(position=page.next)
-        with pages.store.writing() as connection:
+        with store.writing() as connection:
             save_pull(connection, pull, utc_now())
         if page.next is None:
             return
