@@ -21,7 +21,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.preferences import PreferenceOf, store_preferences
+from judgeboard.store.preferences import ImportedPreference, store_preferences
 from judgeboard.store.reviews import Review, insert_review
 
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
@@ -120,7 +120,8 @@ def people_say(store, pair_id, *letters, aspect="overall"):
     ]
     with store.writing() as connection:
         store_preferences(
-            connection, [PreferenceOf(pair_id, "bench", f"p{pair_id}", one) for one in given]
+            connection,
+            [ImportedPreference(f"p{pair_id}", "bench", one, pair_id=pair_id) for one in given],
         )
 
 

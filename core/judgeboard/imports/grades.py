@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -55,7 +55,7 @@ from judgeboard.store.imported_reviews import FileReviews
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.pairs import pairs_named
-from judgeboard.store.preferences import PreferenceOf, review_of_preference, store_preferences
+from judgeboard.store.preferences import ImportedPreference, review_of_preference, store_preferences
 from judgeboard.store.queue_items import answer_texts
 from judgeboard.store.reviews import ReviewRecord
 from judgeboard.store.tables import SchemaVersion
@@ -79,16 +79,6 @@ _OF_REVIEWS = (
 
 # Of pairs, these columns are aspects like the columns that are no fields.
 _ASPECTS = ("groundedness", "quality", "dimension", "score")
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedPreference:
-    """A person's preference from a file of grades, with the external id of the pair."""
-
-    pair_id: str
-    preference: GivenPreference
-    source: str | None = None
-    review: ReviewRecord | None = None
 
 
 class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
@@ -297,7 +287,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         for index in self._refuse_respelled(connection, rows, "external_id", names):
             del grades[index]
         of_pairs = {
-            index: (record.pair_id, record.preference.annotator)
+            index: (record.external_id, record.preference.annotator)
             for index, record in preferences.items()
         }
         for index in self._refuse_respelled(connection, rows, "pair_id", of_pairs):
@@ -334,7 +324,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         )
         new = self._insert_grades(connection, grade_rows, now) if grade_rows else 0
         pair_names = {
-            index: (record.pair_id, record.source) for index, record in preferences.items()
+            index: (record.external_id, record.source) for index, record in preferences.items()
         }
         pairs = (
             pairs_named(connection, {name for name, _ in pair_names.values()})
@@ -342,13 +332,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             else {}
         )
         preference_rows = {
-            index: PreferenceOf(
-                pair.id,
-                pair.source,
-                preferences[index].pair_id,
-                preferences[index].preference,
-                preferences[index].review,
-            )
+            index: replace(preferences[index], pair_id=pair.id, source=pair.source)
             for index, pair in rows.find("pair", "pair_id", pair_names, pairs).items()
         }
         rows.new |= self._insert_preferences(connection, preference_rows, now)
@@ -401,7 +385,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         return new
 
     def _insert_preferences(
-        self, connection: Connection, preferences: Mapping[int, PreferenceOf], now: datetime
+        self, connection: Connection, preferences: Mapping[int, ImportedPreference], now: datetime
     ) -> set[int]:
         """Store preferences, and return the rows of the new ones."""
         plain = {index: each for index, each in preferences.items() if each.review is None}
@@ -517,7 +501,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         preference = GivenPreference(
             annotator, aspects, order, Grade(**_texts(cells, NOTES)), cells.time("at")
         )
-        return ImportedPreference(pair_id, preference, source, review)
+        return ImportedPreference(pair_id, source, preference, review)
 
 
 def _texts(cells: Cells, names: Collection[str]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from judgeboard.store.comparisons import (
     stored_comparisons,
 )
 from judgeboard.store.pairs import ids_of_pairs, pairs_named, store_pairs
-from judgeboard.store.preferences import PreferenceOf, store_preferences
+from judgeboard.store.preferences import ImportedPreference, store_preferences
 
 
 def _named(*words: str, places: str) -> tuple[str, ...]:
@@ -242,7 +242,12 @@ class PairImport(RecordedImport[ImportedPair]):
             connection, [record.pair for record in records], self.batch_id, now, rows
         )
         people = [
-            (index, PreferenceOf(pair_id, record.pair.source, record.pair.external_id, preference))
+            (
+                index,
+                ImportedPreference(
+                    record.pair.external_id, record.pair.source, preference, pair_id=pair_id
+                ),
+            )
             for index, (record, pair_id) in enumerate(zip(records, ids, strict=True))
             if pair_id is not None
             for preference in record.people

@@ -55,17 +55,18 @@ from judgeboard.text import iso_z
 
 
 @dataclass(frozen=True, slots=True)
-class PreferenceOf:
-    """An imported preference on a stored pair, with the source and external id of the pair (neither changes).
+class ImportedPreference:
+    """A person's preference from a file, with the external id and the source of the pair (neither changes).
 
-    ``review`` has the other parts of an exported review.
+    Until the pair is found, ``pair_id`` is 0, and ``source`` may be None. ``review`` has the other
+    parts of an exported review.
     """
 
-    pair_id: int
-    source: str
     external_id: str
+    source: str | None
     preference: GivenPreference
     review: ReviewRecord | None = None
+    pair_id: int = 0
 
 
 class CurrentPreference(NamedTuple):
@@ -91,7 +92,7 @@ class CurrentPreference(NamedTuple):
 
 def store_preferences(
     connection: Connection,
-    preferences: Sequence[PreferenceOf],
+    preferences: Sequence[ImportedPreference],
     batch_id: int | None = None,
     now: datetime | None = None,
 ) -> list[bool]:
@@ -181,7 +182,10 @@ def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> 
 
 
 def review_of_preference(
-    preference: PreferenceOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime
+    preference: ImportedPreference,
+    reviewers: Mapping[str, int],
+    batch_id: int | None,
+    now: datetime,
 ) -> Review:
     """Return the review of an imported preference; ``reviewers`` has the ids of people by name."""
     choice = preference.preference

@@ -128,7 +128,7 @@ def test_a_grade_of_a_pair_has_aspects_on_a_scale(grade):
         }
     )
     preference = got.preference
-    assert (got.pair_id, got.source, preference.shown, preference.grade.note) == (
+    assert (got.external_id, got.source, preference.shown, preference.grade.note) == (
         "p",
         None,
         Shown.BA,

@@ -14,7 +14,7 @@ from judgeboard.reports.front_page import log_summary
 from judgeboard.stats.pair_orders import INCONSISTENT_AS
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.preferences import PreferenceOf, store_preferences
+from judgeboard.store.preferences import ImportedPreference, store_preferences
 from pair_log import add_pairs, people_say, prefer_outside, record
 from result_parts import values_of_note
 from stored_rows import write_to
@@ -37,7 +37,9 @@ def all_say(store, pairs, *letters):
 def people_say_of_aspects(store, pair_id, **sides):
     aspects = {aspect: AspectPreference(side) for aspect, side in sides.items()}
     preferences = [GivenPreference(f"person {place}", aspects) for place in range(2)]
-    of_pair = [PreferenceOf(pair_id, "bench", f"p{pair_id}", each) for each in preferences]
+    of_pair = [
+        ImportedPreference(f"p{pair_id}", "bench", each, pair_id=pair_id) for each in preferences
+    ]
     write_to(store, store_preferences, of_pair)
 
 

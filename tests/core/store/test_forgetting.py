@@ -47,7 +47,7 @@ from judgeboard.store.generations import NewGeneration, store_generations, store
 from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
+from judgeboard.store.preferences import ImportedPreference, load_preferences, store_preferences
 from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.storing import store_judgments
@@ -138,7 +138,9 @@ class Story:
         preference = GivenPreference(
             "ada", {"overall": AspectPreference(Preference.A)}, grade=Grade(note=f"I know {SECRET}")
         )
-        self.case.write(store_preferences, [PreferenceOf(pairs[0], "bench", "p", preference)])
+        self.case.write(
+            store_preferences, [ImportedPreference("p", "bench", preference, pair_id=pairs[0])]
+        )
 
     def _attempts(self):
         made = Response(

@@ -14,7 +14,7 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput
 from judgeboard.store.pairs import ids_of_pairs, load_pairs, pairs_named, store_pairs
-from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
+from judgeboard.store.preferences import ImportedPreference, load_preferences, store_preferences
 from judgeboard.store.tables import RESPONSE, REVIEW
 from stored_rows import values_of
 
@@ -148,7 +148,9 @@ def pair_id(case):
 
 
 def add_preferences(case, pair_id, *given):
-    return case.write(store_preferences, [PreferenceOf(pair_id, "s", "p", one) for one in given])
+    return case.write(
+        store_preferences, [ImportedPreference("p", "s", one, pair_id=pair_id) for one in given]
+    )
 
 
 def is_current(case, **which):
