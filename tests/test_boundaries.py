@@ -93,7 +93,7 @@ BUILT_ON = {
     "openai": {CORE / "llm" / "endpoint_chat.py": "openai.AsyncOpenAI"},
     "httpx": {
         CORE / "tools" / "http.py": "httpx.Client",  # pushes and pulls
-        CORE / "client" / "sending.py": "httpx.Client",
+        CORE / "client.py": "httpx.Client",
     },
     "pydantic-settings": {CORE / "settings" / "model.py": "pydantic_settings.BaseSettings"},
 }

@@ -2,7 +2,7 @@
 
 from .board import Added as Added, Board as Board, judge as judge, open as open
 from .cli.demo import sample_folder as sample_folder
-from .client.sending import (
+from .client import (
     Client as Client,
     feedback as feedback,
     flush as flush,

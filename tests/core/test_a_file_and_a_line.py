@@ -698,9 +698,14 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy):
             '        Index("ix_response_model", "generator_model"),\n        Index("ix_response_region", "region"),\n',
         ),
         (
-            "client/sending.py",
-            "    generator_cost: float | None\n",
-            "    generator_cost: float | None\n    region: str | None\n",
+            "client.py",
+            "    generator_cost: float | None = None,\n",
+            "    generator_cost: float | None = None,\n    region: str | None = None,\n",
+        ),
+        (
+            "client.py",
+            "        generator_cost=generator_cost,\n",
+            "        generator_cost=generator_cost,\n        region=region,\n",
         ),
         (
             "receiving/bodies.py",

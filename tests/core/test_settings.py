@@ -102,7 +102,7 @@ def test_nothing_else_reads_the_environment():
         "cli/__init__.py",
         "settings/model.py",
         "settings/project_file.py",
-        "client/sending.py",
+        "client.py",
     }
 
 

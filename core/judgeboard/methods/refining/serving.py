@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from judgeboard.client.sending import LOG, Client, plain_passage, record_judgment
-from judgeboard.client.sending import record as send
+from judgeboard.client import LOG, Client, plain_passage, record_judgment
+from judgeboard.client import record as send
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import listed_passages

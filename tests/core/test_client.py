@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import judgeboard
-from judgeboard.client import sending
+from judgeboard import client as client_module
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always
 from result_fields import check_fields
 from sent_traces import receiving
@@ -166,7 +166,7 @@ def test_answers_and_their_verdicts_are_two_requests_and_no_verdict_comes_before
 
     assert send_pairs() == ["/api/responses", "/api/feedback", "/api/judgments"]
     # Two answers are larger than a batch, but several verdicts are not.
-    monkeypatch.setattr(sending, "_BATCH_BYTES", 500)
+    monkeypatch.setattr(client_module, "_BATCH_BYTES", 500)
     assert len(send_pairs()) > 3
 
     def ids_in(entries):
@@ -194,7 +194,7 @@ def test_a_value_that_json_does_not_have_loses_no_answer(server, client):
 
 @pytest.mark.parametrize("asked", ["\u00b2", "Wed, 21 Oct 2026 07:28:00 GMT", "-1", ""])
 def test_a_wait_that_is_no_number_of_seconds_is_chosen_by_the_client(asked):
-    assert sending._seconds(asked) is None
+    assert client_module._seconds(asked) is None
 
 
 def test_a_busy_server_loses_nothing_and_a_bad_entry_only_itself(server, client, caplog):

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 from judgeboard.domain import Label, Status
 from judgeboard.settings.masking import register_secret, without_secrets
@@ -52,14 +52,10 @@ _WARNING_EVERY_S = (
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A serialised object; empty if the object cannot be serialised."""
+    """A serialised object for a path of the server."""
 
     path: str
-    body: bytes = b""
-
-
-_Refused = list[tuple[str, int]]
-"""How many entries the server does not take, by reason."""
+    body: bytes
 
 
 @dataclass(eq=False)
@@ -107,12 +103,13 @@ class Client:
         self._warned: dict[str, float] = {}
         self._unreported: Counter[str] = Counter()
 
-    def send(self, path: str, body: dict[str, Any]) -> None:
-        """Queue an object for a path of the server."""
+    def send(self, path: str, **fields: Any) -> None:
+        """Queue an object for a path of the server, without the fields that are None."""
         if self._process != os.getpid():
             self._begin()  # a forked process inherits the queue without its thread, and perhaps a locked lock
-        if self.source is not None:
-            body.setdefault("source", self.source)
+        if fields.get("source") is None:
+            fields["source"] = self.source
+        body = {name: value for name, value in fields.items() if value is not None}
         try:
             # Serialised here, because the caller may change a list afterwards.
             # An object as JSON, which has neither NaN nor infinity, nor half an emoji.
@@ -170,7 +167,7 @@ class Client:
     def _at_exit(self) -> None:
         if self._process != os.getpid():
             return  # what was dropped before the fork is reported by the parent
-        if self._thread is not None and not self.flush(self.timeout_s):
+        if self._thread is not None and not self.flush():
             LOG.warning(
                 "not sent to %s: %d, because the program ended",
                 self.url,
@@ -211,10 +208,7 @@ class Client:
                 batch = self._next_batch()
                 try:
                     # Dropped together, so that one warning has the number of each reason.
-                    refused = Counter[str]()
-                    for reason, entries in self._refused(http, batch):
-                        refused[reason] += entries
-                    for reason, entries in refused.items():
+                    for reason, entries in self._refused(http, batch).items():
                         self._drop(entries, reason)
                 except Exception as error:  # noqa: BLE001 - the thread must go on, whatever is wrong with one batch
                     self._drop(len(batch), without_secrets(f"{type(error).__name__}: {error}"))
@@ -258,8 +252,8 @@ class Client:
             self._in_flight = len(batch)
             return batch
 
-    def _refused(self, http: "httpx.Client", batch: list[_Entry]) -> _Refused:
-        """Send a batch until the server accepts or refuses, of a refused batch each half; return what is refused."""
+    def _refused(self, http: "httpx.Client", batch: list[_Entry]) -> Counter[str]:
+        """Send a batch until the server takes or refuses it, then each half; count the refused entries by reason."""
         import httpx  # loaded by `_run` already
 
         wait, tries = 0.25, 0
@@ -270,9 +264,9 @@ class Client:
                     batch[0].path, content=b"[" + b",".join(entry.body for entry in batch) + b"]"
                 )
             except httpx.LocalProtocolError:  # the text has the header, and so the key
-                return [(_UNUSABLE, len(batch))]
+                return Counter({_UNUSABLE: len(batch)})
             except httpx.UnsupportedProtocol as error:
-                return [(f"{_UNUSABLE}: {error}", len(batch))]
+                return Counter({f"{_UNUSABLE}: {error}": len(batch)})
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
@@ -284,17 +278,19 @@ class Client:
                             for problem in reply.json().get("problems") or ()
                         }
                     except (AttributeError, KeyError, TypeError, ValueError):
-                        return [("the answer is not that of a Judgeboard server", len(batch))]
-                    return [(why, 1) for why in refused.values()]
+                        return Counter(
+                            {"the answer is not that of a Judgeboard server": len(batch)}
+                        )
+                    return Counter(refused.values())
                 status, pause = reply.status_code, _seconds(reply.headers.get("retry-after"))
                 reason = (
                     f"HTTP {status}{_ADVICE.get(status, '')}: {without_secrets(reply.text)[:200]}"
                 )
                 if status not in _RETRIED or (status == _FAULT and tries >= _TRIES_OF_FAULT):
                     if status not in _DIVIDED or len(batch) == 1:
-                        return [(reason, len(batch))]
+                        return Counter({reason: len(batch)})
                     half = len(batch) // 2
-                    return [*self._refused(http, batch[:half]), *self._refused(http, batch[half:])]
+                    return self._refused(http, batch[:half]) + self._refused(http, batch[half:])
             waiting_count = len(self._waiting) + len(batch)
             self._warn(
                 "", "%s cannot take entries now (%s); %d wait", self.url, reason, waiting_count
@@ -303,56 +299,21 @@ class Client:
             wait = min(wait * 2, _LONGEST_WAIT_S)
 
 
-class ResponseFields(TypedDict, total=False):
-    """What can be recorded of an answer besides the texts."""
-
-    external_id: str | None
-    source: str | None
-    query_type: str | None
-    generator_model: str | None
-    generator_cost: float | None
-    messages: Sequence[Mapping[str, Any]] | None
-    reference: str | None
-    asked_at: datetime | None
-    metadata: Mapping[str, Any] | None
-    client: Client | None
-
-
-class FeedbackFields(TypedDict, total=False):
-    """The feedback of a user: which answer, thumbs or stars, who gave the feedback, and why."""
-
-    trace_id: str | None
-    span_id: str | None
-    source: str | None
-    thumbs: Literal["up", "down"] | bool | None
-    stars: float | None
-    user: str | None
-    comment: str | None
-    at: datetime | None
-    client: Client | None
-
-
-class JudgmentFields(TypedDict, total=False):
-    """The verdict of a judge on an answer, or why there is none, and the version of the judge."""
-
-    source: str | None
-    judge_version: str | None
-    judge_model: str | None
-    groundedness: float | None
-    quality: int | None
-    label: Label | Literal["grounded", "hallucinated"] | None
-    scores: Mapping[str, Any] | None
-    scale: str | None
-    reasoning: str | None
-    claims: Sequence[Mapping[str, Any]] | None
-    raw: str | None
-    status: Status | Literal["ok", "unparsable", "refused", "error"] | None
-    error: str | None
-    client: Client | None
-
-
 def record(
-    query: str, answer: str, passages: Iterable[Any] | None = None, **fields: Unpack[ResponseFields]
+    query: str,
+    answer: str,
+    passages: Iterable[Any] | None = None,
+    *,
+    external_id: str | None = None,
+    source: str | None = None,
+    query_type: str | None = None,
+    generator_model: str | None = None,
+    generator_cost: float | None = None,
+    messages: Sequence[Mapping[str, Any]] | None = None,
+    reference: str | None = None,
+    asked_at: datetime | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    client: Client | None = None,
 ) -> str:
     """Record an answer: queue it for the server, and return its id at once.
 
@@ -361,41 +322,101 @@ def record(
         answer: The answer of the assistant.
         passages: The retrieved passages in order: texts, objects with a text, documents of
             LangChain, nodes of LlamaIndex. None: not known. An empty list: nothing was retrieved.
-        fields: ``external_id`` (default: a new id), ``source``, ``query_type``,
-            ``generator_model``, ``generator_cost``, ``messages``, ``reference``, ``asked_at``
-            (default: now), ``metadata``, ``client``.
+        external_id: Id of the answer (default: a new id).
+        source: Name of the assistant (default: that of the client, or of the key).
+        query_type: Type of the question, to compare slices.
+        generator_model: The model that answered.
+        generator_cost: Cost of the answer, in your currency.
+        messages: Earlier messages, each with ``role`` and ``content``.
+        reference: The right answer.
+        asked_at: Time of the question (default: now).
+        metadata: What else is known.
+        client: Connection to the server (default: `default_client`).
     """
-    given_fields, client = _known(fields, ResponseFields)
-    body = (
-        {"external_id": uuid.uuid4().hex, "asked_at": datetime.now(UTC)}
-        | given_fields
-        | {"query": query, "answer": answer}
+    if isinstance(passages, str):
+        passages = [passages]
+    answer_id = uuid.uuid4().hex if external_id is None else external_id
+    (client or default_client()).send(
+        _RESPONSES,
+        external_id=answer_id,
+        source=source,
+        query=query,
+        answer=answer,
+        context=None if passages is None else [*map(plain_passage, passages)],
+        query_type=query_type,
+        generator_model=generator_model,
+        generator_cost=generator_cost,
+        messages=messages,
+        reference=reference,
+        asked_at=asked_at or datetime.now(UTC),
+        metadata=metadata,
     )
-    if passages is not None:
-        body["context"] = [
-            plain_passage(each) for each in ([passages] if isinstance(passages, str) else passages)
-        ]
-    client.send(_RESPONSES, body)
-    return str(body["external_id"])
+    return answer_id
 
 
-def feedback(response_id: str | None = None, **fields: Unpack[FeedbackFields]) -> None:
+def feedback(
+    response_id: str | None = None,
+    *,
+    trace_id: str | None = None,
+    span_id: str | None = None,
+    source: str | None = None,
+    thumbs: Literal["up", "down"] | bool | None = None,
+    stars: float | None = None,
+    user: str | None = None,
+    comment: str | None = None,
+    at: datetime | None = None,
+    client: Client | None = None,
+) -> None:
     """Record the feedback of a user: queue it for the server, and return at once.
 
     Args:
         response_id: The id that `record` returned. Without this id, either ``trace_id`` or
             ``span_id`` names the answer.
-        fields: ``thumbs`` ("up", "down", True or False) or ``stars`` (1 to 5); ``trace_id``,
-            ``span_id``, ``source``, ``user``, ``at`` (default: now), ``client``.
+        trace_id: Id of the trace of the answer.
+        span_id: Id of a span of that trace.
+        source: Source of the answer (default: that of the client, or any).
+        thumbs: "up", "down", True or False; needed unless there are ``stars``.
+        stars: 1 to 5.
+        user: Who gave the feedback.
+        comment: What the user wrote.
+        at: Time of the feedback (default: now).
+        client: Connection to the server (default: `default_client`).
     """
-    given_fields, client = _known(fields, FeedbackFields)
-    if isinstance(given_fields.get("thumbs"), bool):
-        given_fields["thumbs"] = "up" if given_fields["thumbs"] else "down"
-    of_answer = {} if response_id is None else {"response_id": response_id}
-    client.send(_FEEDBACK, {"at": datetime.now(UTC)} | given_fields | of_answer)
+    if isinstance(thumbs, bool):
+        thumbs = "up" if thumbs else "down"
+    (client or default_client()).send(
+        _FEEDBACK,
+        response_id=response_id,
+        trace_id=trace_id,
+        span_id=span_id,
+        source=source,
+        thumbs=thumbs,
+        stars=stars,
+        user=user,
+        comment=comment,
+        at=at or datetime.now(UTC),
+    )
 
 
-def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentFields]) -> None:
+def record_judgment(
+    response_id: str,
+    judge: str,
+    *,
+    source: str | None = None,
+    judge_version: str | None = None,
+    judge_model: str | None = None,
+    groundedness: float | None = None,
+    quality: int | None = None,
+    label: Label | Literal["grounded", "hallucinated"] | None = None,
+    scores: Mapping[str, Any] | None = None,
+    scale: str | None = None,
+    reasoning: str | None = None,
+    claims: Sequence[Mapping[str, Any]] | None = None,
+    raw: str | None = None,
+    status: Status | Literal["ok", "unparsable", "refused", "error"] | None = None,
+    error: str | None = None,
+    client: Client | None = None,
+) -> None:
     """Record the verdict of your own judge on a stored answer: queue it for the server, and return at once.
 
     The server stores an imported verdict, and applies flag rules. Another verdict of the same judge
@@ -405,14 +426,39 @@ def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentField
     Args:
         response_id: The id that `record` returned, or the id of a trace that has become an answer.
         judge: Name of the judge. Each name has its own version numbers.
-        fields: ``groundedness`` (0 to 1), ``quality`` (1 to 4), ``label`` (grounded or
-            hallucinated) or ``scores``, each with a scale. ``scale`` is the scale of all these
-            numbers. Without a verdict, the ``status`` with the ``error``. ``judge_version`` (any
-            text) and ``judge_model`` name the version; ``reasoning``, ``claims``, ``raw``,
-            ``source``, ``client``.
+        source: Source of the answer, if several sources have its id.
+        judge_version: Any text that names the version of the judge.
+        judge_model: The model of the judge, a part of its version.
+        groundedness: Support by the passages: 0 to 1, or on ``scale``.
+        quality: 1 (bad) to 4 (good), or a score on ``scale``.
+        label: Grounded or hallucinated.
+        scores: Scores by name, on ``scale``, or each with its own.
+        scale: Scale of all these numbers, such as 1-5.
+        reasoning: Why the judge decided so.
+        claims: Statements of the answer, each with ``text`` and ``status``.
+        raw: The reply of the judge's model.
+        status: Why there is no verdict (default: ok).
+        error: The error, if there is no verdict.
+        client: Connection to the server (default: `default_client`).
     """
-    given_fields, client = _known(fields, JudgmentFields)
-    client.send(_JUDGMENTS, given_fields | {"external_id": response_id, "judge": judge})
+    (client or default_client()).send(
+        _JUDGMENTS,
+        external_id=response_id,
+        judge=judge,
+        source=source,
+        judge_version=judge_version,
+        judge_model=judge_model,
+        groundedness=groundedness,
+        quality=quality,
+        label=label,
+        scores=scores,
+        scale=scale,
+        reasoning=reasoning,
+        claims=claims,
+        raw=raw,
+        status=status,
+        error=error,
+    )
 
 
 def flush(timeout_s: float | None = None) -> bool:
@@ -428,18 +474,6 @@ def flush(timeout_s: float | None = None) -> bool:
 def default_client() -> Client:
     """Return the client of this process, with the address and the key of the environment."""
     return Client()
-
-
-def _known(fields: Mapping[str, Any], names: type) -> tuple[dict[str, Any], Client]:
-    unknown = [name for name in fields if name not in names.__annotations__]
-    if unknown:
-        raise TypeError(
-            f"unknown argument {unknown[0]!r}; expected one of {', '.join(names.__annotations__)}"
-        )
-    client = fields.get("client") or default_client()
-    return {
-        name: value for name, value in fields.items() if value is not None and name != "client"
-    }, client
 
 
 def plain_passage(passage: Any) -> Any:
