@@ -10,8 +10,7 @@ from pyarrow import ipc
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Row
-from judgeboard.formats.parquet import first_line, rows_of_batches
-from judgeboard.formats.parquet_pages import BATCH_ROWS, MOST_PAGES
+from judgeboard.formats.parquet import BATCH_ROWS, MOST_PAGES, first_line, rows_of_batches
 
 _FILE = b"ARROW1"  # other tables begin with the length of a message
 _CODECS = (
