@@ -26,7 +26,6 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports import known_names
-from judgeboard.imports.dimensions import Dimensions
 from judgeboard.imports.fields import (
     MAX_ID,
     OWN_EXPORT_ONLY,
@@ -39,7 +38,13 @@ from judgeboard.imports.fields import (
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.preferences import aspects_in
-from judgeboard.imports.scales import groundedness_in, own_scale, scale_of_pairs, scores_in
+from judgeboard.imports.scales import (
+    Dimensions,
+    groundedness_in,
+    own_scale,
+    scale_of_pairs,
+    scores_in,
+)
 from judgeboard.registry.masks import masks_in_force
 from judgeboard.store.grades import (
     GradeOf,
