@@ -17,9 +17,8 @@ from judgeboard.imports.exports.entry import (
 )
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.turns import Turn, completed, field_of, turns_in
-from judgeboard.imports.messages import MESSAGES_NAMES, as_messages, key_named
 from judgeboard.imports.responses import ResponseImport
-from judgeboard.imports.shapes import Rows, TurnRow
+from judgeboard.imports.shapes import MESSAGES_NAMES, Rows, TurnRow, as_messages, key_named
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import value_at
 from judgeboard.tools.tool import Tool

@@ -13,7 +13,7 @@ from judgeboard.imports.exports.entry import (
 )
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.turns import last_reply
-from judgeboard.imports.messages import role_of
+from judgeboard.imports.shapes import role_of
 from judgeboard.imports.values import python_list
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import parsed_object, without_none
