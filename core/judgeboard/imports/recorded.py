@@ -1,10 +1,11 @@
-"""Verdicts that were recorded elsewhere, and the judge versions, runs and comparisons to store them."""
+"""Verdicts that were recorded elsewhere, the judge versions, runs and comparisons to store them, and lists in a row."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import Connection
 
@@ -21,6 +22,7 @@ from judgeboard.domain import (
     checked_quality,
 )
 from judgeboard.errors import BadInput
+from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import (
     MAX_ID,
@@ -62,6 +64,7 @@ from judgeboard.store.runs import (
 )
 from judgeboard.store.storing import JudgmentsOfVersion, store_judgments_of_versions
 from judgeboard.store.tables import StoredVersion
+from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,3 +450,44 @@ def _claims(cells: Cells) -> tuple[Claim, ...] | None:
             )
         )
     return tuple(claims)
+
+
+Value = TypeVar("Value")
+Item = TypeVar("Item")
+
+
+class ListImport(RecordedImport[Value]):
+    """Rows with a list of samples, and further lists with one item for each sample."""
+
+    def __init__(self, source: str | None, actor: str = "library") -> None:
+        super().__init__(source, actor)
+        self._other_length: Counter[str] = Counter()
+
+    def messages(self) -> Iterator[str]:
+        """Yield the columns that are left out because the list has another length than the samples."""
+        for column, rows in self._other_length.items():
+            left_out = f"{column!r} is left out in {counted(rows, 'row')}"
+            yield f"{left_out}: the length of its list differs from that of the samples"
+
+    def beside(
+        self, cells: Cells, field: str, read: Callable[[Any], Item], length: int
+    ) -> list[Item] | None:
+        """Return a list beside the samples; None if absent.
+
+        A list of another length counts as absent and is reported.
+        """
+        values = listed(cells, field, read)
+        if values is not None and len(values) != length:
+            self._other_length[cells.taken.get(field, field)] += 1
+            return None
+        return values
+
+
+def listed(cells: Cells, field: str, read: Callable[[Any], Item]) -> list[Item] | None:
+    """Return the results of ``read`` for the items of a list; None if the list is absent."""
+    value = cells.json(field)
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise Unusable(field, f"expected a list, found {json_kind(value)}")
+    return [read(item) for item in value]

@@ -19,7 +19,7 @@ from judgeboard.domain import (
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, json_text, metadata_in
 from judgeboard.imports.kinds import RowOutcomes, Stored
-from judgeboard.imports.lists import ListImport, listed
+from judgeboard.imports.recorded import ListImport, listed
 from judgeboard.imports.scales import SCORE, scale_in
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment, recorded_scores

@@ -12,10 +12,15 @@ from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import Cells, ColumnNames, Unusable, json_text
 from judgeboard.imports.kinds import RowOutcomes, Stored
-from judgeboard.imports.lists import ListImport, listed
 from judgeboard.imports.pairs import PAIR_COLUMNS, import_pairs, pair_in
 from judgeboard.imports.preferences import preference_word
-from judgeboard.imports.recorded import RecordedJudge, recorded_version, store_recorded
+from judgeboard.imports.recorded import (
+    ListImport,
+    RecordedJudge,
+    listed,
+    recorded_version,
+    store_recorded,
+)
 from judgeboard.methods.self_reference.queries import (
     NewSample,
     StoredSample,
