@@ -1,29 +1,38 @@
-"""Makes responses of the traces that are ready, in a thread of the server."""
+"""Makes responses of the traces that are ready, in a thread of the server.
+
+Results of evaluations (OpenTelemetry) and scores of Langfuse are log records of the trace, and wait
+with the spans. When the trace has an answer, thumbs become feedback on the answer, and other scores
+become a verdict of the evaluator.
+"""
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import accumulate
 from shlex import quote
 from typing import NamedTuple
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import OperationalError
 
+from judgeboard.domain import Feedback
 from judgeboard.imports.exports.entry import user_feedback
-from judgeboard.imports.exports.traced import Score, scores_of
+from judgeboard.imports.exports.traced import Score, scored, scores_of
+from judgeboard.imports.fields import Cells, Unusable
+from judgeboard.imports.recorded import VerdictImport
+from judgeboard.imports.responses import feedback_in
 from judgeboard.receiving.keys import Sender
-from judgeboard.receiving.scores import store_scores
 from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.outages import is_outage, reason_of
 from judgeboard.store.responses import responses_named
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
-from judgeboard.store.tables import Trace
+from judgeboard.store.tables import RESPONSE, Trace
 from judgeboard.store.traces import (
     LATE,
     TraceOutcome,
@@ -39,7 +48,7 @@ from judgeboard.store.traces import (
     traces_wait,
 )
 from judgeboard.text import storable
-from judgeboard.traces.answers import Taken, answer_of
+from judgeboard.traces.answers import Taken, answer_of, time_at
 from judgeboard.traces.maps import SCORE, Rule, scales_of
 from judgeboard.traces.spans import LogRecord, Span
 
@@ -323,3 +332,49 @@ def _store_alone(store: Store, trace: Trace, result: _Read, now: datetime) -> in
             )
             store_outcomes(connection, [outcome])
         return 1
+
+
+ACTOR = "receiver"
+
+
+def store_scores(
+    connection: Connection, scores: Mapping[int, Sequence[Score]], now: datetime
+) -> dict[int, list[str]]:
+    """Store the new scores of answers by response.
+
+    Return, by response, the names of unused scores, whose scale is unknown.
+    """
+    query = select(RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source).where(
+        RESPONSE.c.id.in_(scores)
+    )
+    kind = VerdictImport(None, ACTOR)
+    kind.newer_counts = True
+    verdicts = []
+    feedback: dict[int, tuple[Feedback, ...]] = {}
+    unused: dict[int, list[str]] = {}
+    for response_id, external_id, source in connection.execute(query).all() if scores else ():
+        entry = scored(scores[response_id])
+        # Keep the time: when the trace is read again, its thumbs must not be newer than later
+        # feedback.
+        parts = [
+            part | ({"at": at} if (at := time_at(score.at_ns)) else {})
+            for score in scores[response_id]
+            if not score.of_session
+            and (part := user_feedback(score.name, score.value, score.reason)) is not None
+        ]
+        feedback[response_id] = feedback_in(Cells.of({"feedback": parts}))
+        for row in entry.verdicts:
+            numbers = [
+                name for name, value in row.get("raw", {}).items() if isinstance(value, int | float)
+            ]
+            if numbers:
+                unused.setdefault(response_id, []).extend(numbers)
+            if row.get("status") != "error":  # only scores on other scales
+                with suppress(Unusable):
+                    verdicts.append(
+                        kind.build(Cells.of({"external_id": external_id, "source": source, **row}))
+                    )
+    add_feedback(connection, feedback, (), None, now)
+    if verdicts:
+        kind.store(connection, verdicts, now)
+    return unused
