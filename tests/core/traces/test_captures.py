@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.traces import dialects, plain_spans
+from judgeboard.traces import dialects
 from judgeboard.traces.answers import answer_of
 from judgeboard.traces.otlp import logs_in, traces_in
 
@@ -169,7 +169,7 @@ def test_names_of_attributes_are_read_only_where_they_can_fill_a_gap_and_nothing
         for span in trace
     ]
     parts = [dialects.read(span, ()) for span in spans]
-    monkeypatch.setattr(plain_spans, "may_add", lambda _span, _part: True)
+    monkeypatch.setattr(dialects, "_may_add", lambda _span, _part: True)
     assert parts == [dialects.read(span, ()) for span in spans]
 
 
