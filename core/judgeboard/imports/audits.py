@@ -28,25 +28,17 @@ _RESULTS = {"true": True, "false": False, "none": None}
 class ImportedAudit:
     """A review of a verdict of ``judge``. The numbers of ask and repeat start at 0, as in an export."""
 
-    response_id: str
-    judge: str
-    supreme_judge: str
+    external_id: str
+    judge: RecordedJudge
+    supreme_judge: RecordedJudge
     correct: bool | None
     reasoning: str | None
     step: StepRecord
     source: str | None = None
-    judge_version: str | None = None
     judgment_ask: int = 0
     judgment_repeat: int = 0
-    supreme_judge_version: str | None = None
     ask: int = 0
     inclusion_probability: float = 1.0
-
-    @property
-    def judges(self) -> tuple[RecordedJudge, RecordedJudge]:
-        """The judge and the supreme judge."""
-        supreme = RecordedJudge(self.supreme_judge, self.supreme_judge_version)
-        return RecordedJudge(self.judge, self.judge_version), supreme
 
 
 class AuditImport(RecordedImport[ImportedAudit]):
@@ -100,16 +92,16 @@ class AuditImport(RecordedImport[ImportedAudit]):
             )
         return ImportedAudit(
             cells.required_name("external_id", MAX_ID),
-            cells.required_name("judge"),
-            cells.required_name("supreme_judge"),
+            RecordedJudge(cells.required_name("judge"), cells.name("judge_version")),
+            RecordedJudge(
+                cells.required_name("supreme_judge"), cells.name("supreme_judge_version")
+            ),
             correct,
             cells.text("reasoning"),
             StepRecord(status, raw=cells.text("raw"), error=cells.text("error")),
             cells.name("source") or self.source,
-            cells.name("judge_version"),
             cells.whole_number("judgment_ask") or 0,
             cells.whole_number("judgment_repeat") or 0,
-            cells.name("supreme_judge_version"),
             cells.whole_number("ask") or 0,
             probability,
         )
@@ -119,13 +111,17 @@ class AuditImport(RecordedImport[ImportedAudit]):
     ) -> Stored:
         """Store the new reviews, with the flags that the reviews raise."""
         rows = RowOutcomes(len(records))
-        names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
+        names = {index: (record.external_id, record.source) for index, record in enumerate(records)}
         answers = self.find_answers(connection, rows, names)
         response_ids = {answer.id for answer in answers.values()}
         locked = lock_responses(connection, response_ids)
         # The versions of the judges, the judgments of the answers, and the reviews of these
         # judgments.
-        judges = dict.fromkeys(judge for index in answers for judge in records[index].judges)
+        judges = dict.fromkeys(
+            judge
+            for index in answers
+            for judge in (records[index].judge, records[index].supreme_judge)
+        )
         versions = {judge: recorded_version(connection, judge, now) for judge in judges}
         judgments = judgment_ids(
             connection, {version.id for version in versions.values()}, response_ids
@@ -134,8 +130,13 @@ class AuditImport(RecordedImport[ImportedAudit]):
         # The reviews that are new, by supreme judge.
         new: dict[RecordedJudge, list[NewJudgmentReview]] = {}
         for index, answer in answers.items():
-            record, (judge, supreme) = records[index], records[index].judges
-            verdict = versions[judge].id, answer.id, record.judgment_ask, record.judgment_repeat
+            record = records[index]
+            verdict = (
+                versions[record.judge].id,
+                answer.id,
+                record.judgment_ask,
+                record.judgment_repeat,
+            )
             judgment_id, result = judgments.get(verdict), (record.step.status, record.correct)
             if locked[answer.id].answer is None:
                 rows.refuse(
@@ -144,11 +145,13 @@ class AuditImport(RecordedImport[ImportedAudit]):
                     "its answer is forgotten: reviews of its verdicts are not stored",
                 )
             elif judgment_id is None:
-                reason = f"no judgment of {record.response_id!r} by {record.judge}: import the verdicts first"
+                reason = f"no judgment of {record.external_id!r} by {record.judge.name}: import the verdicts first"
                 rows.refuse(index, "judge", reason)
-            elif (key := (versions[supreme].id, judgment_id, record.ask)) not in results:
+            elif (
+                key := (versions[record.supreme_judge].id, judgment_id, record.ask)
+            ) not in results:
                 results[key] = result
-                new.setdefault(supreme, []).append(
+                new.setdefault(record.supreme_judge, []).append(
                     NewJudgmentReview(
                         answer.id,
                         judgment_id,
@@ -161,7 +164,7 @@ class AuditImport(RecordedImport[ImportedAudit]):
                 )
                 rows.new.add(index)
             elif results[key] != result:
-                reason = f"{record.supreme_judge} has another review of this verdict"
+                reason = f"{record.supreme_judge.name} has another review of this verdict"
                 rows.refuse(index, "correct", reason, differs=True)
         for supreme, reviews in new.items():
             version = versions[supreme]

@@ -180,20 +180,13 @@ class ImportedVerdict:
     the judge's first.
     """
 
-    response_id: str
-    judge: str
+    external_id: str
+    judge: RecordedJudge
     verdict: Verdict
     source: str | None = None
     word: str | None = None
-    judge_version: str | None = None
-    judge_model: str | None = None
     ask: int | None = None
     repeat: int = 0
-
-    @property
-    def recorded_judge(self) -> RecordedJudge:
-        """The judge with version and model."""
-        return RecordedJudge(self.judge, self.judge_version, self.judge_model)
 
 
 class VerdictImport(RecordedImport[ImportedVerdict]):
@@ -288,9 +281,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             raise Unusable(
                 "external_id", f"{judge} has judged {response_id!r} in an earlier row of this file"
             )
-        return ImportedVerdict(
-            response_id, judge, verdict, source, word, version, model, ask, repeat or 0
-        )
+        recorded_judge = RecordedJudge(judge, version, model)
+        return ImportedVerdict(response_id, recorded_judge, verdict, source, word, ask, repeat or 0)
 
     def responses_named(
         self, connection: Connection, ids: Collection[str]
@@ -304,13 +296,13 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
     ) -> Stored:
         """Store the verdicts on responses of logs and pairs. Reject a verdict that differs from the stored verdict."""
         rows = RowOutcomes(len(records))
-        names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
+        names = {index: (record.external_id, record.source) for index, record in enumerate(records)}
         responses = self.find_answers(connection, rows, names)
         words = {index: word for index in responses if (word := records[index].word) is not None}
         scores = self._scores(connection, words, rows, now)
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
         for index in sorted(responses.keys() - rows.problems.keys()):
-            by_judge.setdefault(records[index].recorded_judge, {})[index] = responses[index].id
+            by_judge.setdefault(records[index].judge, {})[index] = responses[index].id
         waiting: dict[int, JudgmentsOfVersion] = {}
         rows_of_version: dict[int, list[int]] = {}
 
@@ -401,7 +393,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                 )
                 latest[response_id] = max(ask, latest.get(response_id, 0))
             elif differs:
-                reason = f"{version.name} has another verdict on {records[index].response_id!r}"
+                reason = f"{version.name} has another verdict on {record.external_id!r}"
                 rows.refuse(index, "external_id", reason, differs=True)
         return new
 

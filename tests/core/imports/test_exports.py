@@ -118,7 +118,7 @@ def test_every_captured_export_gives_its_answers_scores_and_grades(captures):
     for name, expected in SCORES.items():
         _, (first, *_) = opened(captures / name, "verdicts")
         scores = {score.dimension: score.value for score in first.verdict.scores}
-        assert (first.judge, first.verdict.groundedness, scores) == expected, name
+        assert (first.judge.name, first.verdict.groundedness, scores) == expected, name
     for name, expected in ((name, grades) for names, grades in GRADES.items() for name in names):
         _, given = opened(captures / name, "grades")
         grades = [(each.annotator, each.grade) for each in given]
@@ -193,7 +193,7 @@ def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(captures):
         _, answers = opened(captures / name)
         _, verdicts = opened(captures / name, "verdicts")
         ids = {answer.external_id for answer in answers if isinstance(answer, Response)}
-        assert {verdict.response_id for verdict in verdicts} <= ids, name
+        assert {verdict.external_id for verdict in verdicts} <= ids, name
 
 
 RAGAS = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5}
@@ -218,7 +218,7 @@ def test_equal_answers_of_one_export_get_different_ids(tmp_path):
     _, verdicts = opened(file, "verdicts")
     ids = [answer.external_id for answer in answers]
     assert len({*ids}) == 2
-    assert [verdict.response_id for verdict in verdicts] == ids
+    assert [verdict.external_id for verdict in verdicts] == ids
     assert [verdict.verdict.groundedness for verdict in verdicts] == [0.5, 1.0]
 
 

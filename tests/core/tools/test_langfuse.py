@@ -121,7 +121,7 @@ def test_observations_of_langfuse_become_the_answer_of_their_trace(tmp_path, for
     assert [answer.metadata[key] for key in ("session", "user", "prompt_tokens")] == ["s", "u", 7]
     assert [(each.kind, each.value) for each in answer.feedback] == [("thumbs", 1)]
     _, (verdict,) = records(file, "verdicts")
-    assert verdict.response_id == "trace-1"
+    assert verdict.external_id == "trace-1"
     assert verdict.verdict.groundedness == 0.9
 
 

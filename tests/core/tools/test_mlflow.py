@@ -60,7 +60,7 @@ def test_assessments_of_mlflow_become_verdicts_grades_feedback_and_references(sh
     assert re.findall(r"\d+ °C", answer.reference or "") == ["145 °C", "250 °C"]
     assert [(each.kind, each.value) for each in answer.feedback] == [("thumbs", 0)]
     _, (verdict,) = records(file, "verdicts")
-    assert verdict.judge == "judgeboard/rag v1"
+    assert verdict.judge.name == "judgeboard/rag v1"
     assert verdict.verdict.groundedness == 0.9
     _, (grade,) = records(file, "grades")
     assert grade.annotator == "mara@example.org"

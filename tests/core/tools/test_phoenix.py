@@ -77,7 +77,7 @@ def test_annotations_in_the_attributes_of_a_span_are_read(store, tmp_path, form)
     )
     assert set(summary.messages) == {NO_PASSAGES, of_sessions}
     _, (verdict,) = records(file, "verdicts")
-    assert verdict.judge == "judge-v2"
+    assert verdict.judge.name == "judge-v2"
     assert verdict.verdict.groundedness == 0.25
     _, (grade,) = records(file, "grades")
     assert grade.annotator == "ann"

@@ -102,7 +102,7 @@ def test_an_unreadable_grade_or_mark_is_unparsable_and_keeps_its_text(tmp_path):
         (None, 0, None),
     ]
     verdicts = [
-        (each.judge, each.verdict.status, each.verdict.raw)
+        (each.judge.name, each.verdict.status, each.verdict.raw)
         for each in built(tmp_path, "verdicts", *rows)
     ]
     assert verdicts == [

@@ -66,7 +66,7 @@ def test_a_database_of_trulens_gives_its_records_and_scores(tmp_path):
     assert answer.answer == "a."
     assert answer.passages == ("p1", "p2")
     _, (verdict,) = records(file, "verdicts")
-    assert verdict.response_id == answer.external_id
+    assert verdict.external_id == answer.external_id
     assert verdict.verdict.groundedness == 0.9
 
 
