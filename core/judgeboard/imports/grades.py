@@ -47,7 +47,6 @@ from judgeboard.imports.scales import (
 )
 from judgeboard.registry.masks import masks_in_force
 from judgeboard.store.grades import (
-    GradeOf,
     ImportedGrade,
     author_spellings,
     imported_reviewers,
@@ -288,7 +287,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             for index, record in enumerate(records)
             if isinstance(record, ImportedPreference)
         }
-        names = {index: (record.response_id, record.annotator) for index, record in grades.items()}
+        names = {index: (record.external_id, record.annotator) for index, record in grades.items()}
         for index in self._refuse_respelled(connection, rows, "external_id", names):
             del grades[index]
         of_pairs = {
@@ -298,7 +297,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         for index in self._refuse_respelled(connection, rows, "pair_id", of_pairs):
             del preferences[index]
         grade_names = {
-            index: (record.response_id, record.source) for index, record in grades.items()
+            index: (record.external_id, record.source) for index, record in grades.items()
         }
         answers = self.find_answers(connection, rows, grade_names)
         if (label_set := self.labels.label_set) is not None:
@@ -314,16 +313,16 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
                 if word not in options:
                     rows.refuse(index, "label", no_option(label_set, word))
                     del grades[index]
-        schemas = _with_fields(connection, rows, grades)
+        _add_fields(connection, rows, grades)
         self._place_spans(connection, {index: each.id for index, each in answers.items()}, grades)
         grade_rows = [
-            GradeOf(response.id, response.source, grades[index], schemas.get(index))
+            replace(grades[index], response_id=response.id, source=response.source)
             for index, response in answers.items()
             if index in grades
         ]
         ensure_modes(
             connection,
-            {mode for each in grade_rows for mode in each.imported.grade.modes},
+            {mode for each in grade_rows for mode in each.grade.modes},
             self.actor,
             now,
         )
@@ -369,19 +368,15 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             grades[index] = replace(grades[index], grade=replace(grade, spans=spans))
 
     def _insert_grades(
-        self, connection: Connection, grades: Sequence[GradeOf], now: datetime
+        self, connection: Connection, grades: Sequence[ImportedGrade], now: datetime
     ) -> int:
         """Store grades, and return how many are new."""
-        plain = [each for each in grades if each.imported.review is None]
+        plain = [each for each in grades if each.review is None]
         new, changes = insert_grades(connection, plain, self.batch_id, now)
         self._changes += changes
-        with_review = [
-            (each.imported.review, each) for each in grades if each.imported.review is not None
-        ]
+        with_review = [(each.review, each) for each in grades if each.review is not None]
         if with_review:
-            reviewers = imported_reviewers(
-                connection, {each.imported.annotator for _, each in with_review}
-            )
+            reviewers = imported_reviewers(connection, {each.annotator for _, each in with_review})
             reviews = [
                 (record, review_of_grade(each, reviewers, self.batch_id, now))
                 for record, each in with_review
@@ -547,15 +542,14 @@ def _review_record(cells: Cells) -> ReviewRecord | None:
     )
 
 
-def _with_fields(
-    connection: Connection, rows: RowOutcomes, grades: dict[int, ImportedGrade | Any]
-) -> dict[int, int]:
-    """Add the fields of label schemas to the grades, and return the schema's id by row. Refuse invalid fields.
+def _add_fields(
+    connection: Connection, rows: RowOutcomes, grades: dict[int, ImportedGrade]
+) -> None:
+    """Add the fields of label schemas, and the ids of the schemas, to the grades. Refuse invalid fields.
 
     In an export, a span of a field has the field's name. Such a span becomes a value of the field.
     """
     schemas: dict[str, SchemaVersion] = {}
-    ids: dict[int, int] = {}
     for index, record in list(grades.items()):
         if record.schema is None:
             continue
@@ -572,9 +566,8 @@ def _with_fields(
             rows.refuse(index, "fields", str(error))
             del grades[index]
         else:
-            grades[index] = replace(record, grade=grade, scores=(*record.scores, *grade.scores))
-            ids[index] = schema.id
-    return ids
+            scores = *record.scores, *grade.scores
+            grades[index] = replace(record, grade=grade, scores=scores, label_schema_id=schema.id)
 
 
 def _is_true(cells: Cells, field: str) -> bool:

@@ -454,13 +454,15 @@ _IN_KEY = {"label", "groundedness", "quality", "spans", "note", "corrected_answe
 
 @dataclass(frozen=True, slots=True)
 class ImportedGrade:
-    """A person's grade from a file; ``response_id`` is an external id. Each of the ``scores`` has its own scale.
+    """A person's grade from a file, with the external id and the source of the answer.
 
-    ``fields`` are values of the label schema with the title ``schema``. ``review`` has the further
-    columns of an export.
+    Until the answer is found, ``response_id`` is 0, and ``source`` may be None. Each of the
+    ``scores`` has its own scale. ``fields`` are values of the label schema with the title
+    ``schema``; ``label_schema_id`` is its id, once it is found. ``review`` has the further columns
+    of an export. ``rows`` is the number of rows of the file that were joined.
     """
 
-    response_id: str
+    external_id: str
     annotator: str
     grade: Grade
     source: str | None = None
@@ -469,40 +471,29 @@ class ImportedGrade:
     schema: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     review: ReviewRecord | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GradeOf:
-    """An imported grade and its response; ``rows`` is the number of rows of the file that were joined."""
-
-    response_id: int
-    source: str
-    imported: ImportedGrade
+    response_id: int = 0
     label_schema_id: int | None = None
     rows: int = 1
 
     @property
-    def grade(self) -> Grade:
+    def scored_grade(self) -> Grade:
         """The grade with the scores."""
-        return replace(self.imported.grade, scores=self.imported.scores)
+        return replace(self.grade, scores=self.scores)
 
-    def joined(self, other: "GradeOf") -> "GradeOf | None":
+    def joined(self, other: "ImportedGrade") -> "ImportedGrade | None":
         """Return this grade joined with another grade by the same person, None if the two contradict each other."""
-        grade = self.grade.updated(other.grade)
-        if (
-            grade != other.grade.updated(self.grade)
-            or self.label_schema_id != other.label_schema_id
-        ):
+        own, others = self.scored_grade, other.scored_grade
+        grade = own.updated(others)
+        if grade != others.updated(own) or self.label_schema_id != other.label_schema_id:
             return None
-        if grade == self.grade.updated(self.grade):
+        if grade == own.updated(own):
             return self
-        at = max(filter(None, (self.imported.at, other.imported.at)), default=None)
-        imported_grade = replace(self.imported, grade=grade, scores=grade.scores, at=at)
-        return replace(self, imported=imported_grade, rows=self.rows + 1)
+        at = max(filter(None, (self.at, other.at)), default=None)
+        return replace(self, grade=grade, scores=grade.scores, at=at, rows=self.rows + 1)
 
 
 def insert_grades(
-    connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime
+    connection: Connection, grades: Sequence[ImportedGrade], batch_id: int | None, now: datetime
 ) -> tuple[int, int]:
     """Store grades as reviews of imported reviewers; return the numbers of new rows and of changed grades.
 
@@ -511,10 +502,10 @@ def insert_grades(
     parts, and keeps the other parts of that grade. A review that adds nothing is not stored. A
     grade that was stored before counts again only if it was changed since (`Restoring`).
     """
-    reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
-    by_owner: dict[Hashable, list[GradeOf]] = defaultdict(list)
+    reviewers = imported_reviewers(connection, {grade.annotator for grade in grades})
+    by_owner: dict[Hashable, list[ImportedGrade]] = defaultdict(list)
     for grade in grades:
-        of_owner = by_owner[grade.response_id, reviewers[grade.imported.annotator]]
+        of_owner = by_owner[grade.response_id, reviewers[grade.annotator]]
         if of_owner and (joined_grade := of_owner[-1].joined(grade)):
             of_owner[-1] = joined_grade
         else:
@@ -536,7 +527,7 @@ def insert_grades(
             before = current[owner_of(review)]
             same = [each for each in before if each.grade.graded & review.grade.graded]
             valid = restoring.restored(review, same) if review.request_key in keys else review
-            changes = [] if valid is None else _changes(valid, same, grade.imported.at)
+            changes = [] if valid is None else _changes(valid, same, grade.at)
             if not changes:
                 continue
             new_reviews += changes
@@ -617,32 +608,31 @@ class Restoring:
 
 
 def review_of_grade(
-    grade: GradeOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime
+    imported: ImportedGrade, reviewers: Mapping[str, int], batch_id: int | None, now: datetime
 ) -> Review:
     """Return the review of an imported grade; ``reviewers`` has the ids of people by name."""
-    record = grade.imported.review
     # A hash of source, external id, annotator and content, so that the same grade has the same key
     # in every file.
-    entry, own = grade.imported, grade.imported.grade
+    own = imported.grade
     names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(own, name) is not None)}
     values: dict[str, Any] = {
         name: getattr(own, name) for name in names
     }  # `asdict` would copy each value
     values["scores"] = [asdict(score) for score in own.scores]
-    content: list[Any] = [grade.source, entry.response_id, entry.annotator, values]
-    content += [asdict(score) for score in entry.scores]
+    content: list[Any] = [imported.source, imported.external_id, imported.annotator, values]
+    content += [asdict(score) for score in imported.scores]
     fields = {**own.choices, **own.texts}
     content += [each for each in (fields, own.modes, own.label_implied) if each]
-    content += [entry.review.content] if entry.review else []
+    content += [imported.review.content] if imported.review else []
     return Review(
-        reviewer_id=reviewers[grade.imported.annotator],
-        request_key=import_key([*content, None if entry.at is None else iso_z(entry.at)]),
-        at=grade.imported.at or now,
-        response_id=grade.response_id,
-        grade=replace(grade.imported.grade, scores=grade.imported.scores),
-        label_schema_id=grade.label_schema_id,
+        reviewer_id=reviewers[imported.annotator],
+        request_key=import_key([*content, None if imported.at is None else iso_z(imported.at)]),
+        at=imported.at or now,
+        response_id=imported.response_id,
+        grade=imported.scored_grade,
+        label_schema_id=imported.label_schema_id,
         import_batch_id=batch_id,
-        **(record.columns if record else {}),
+        **(imported.review.columns if imported.review else {}),
     )
 
 

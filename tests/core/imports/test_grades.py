@@ -57,7 +57,7 @@ def test_a_grade_is_read_as_given(grade):
         "at": "2026-03-01",
     }
     graded = grade(ROW | row)
-    assert (graded.response_id, graded.annotator, graded.source, graded.at.day) == (
+    assert (graded.external_id, graded.annotator, graded.source, graded.at.day) == (
         "r",
         "ann",
         None,

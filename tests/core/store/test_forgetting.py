@@ -44,7 +44,7 @@ from judgeboard.store.forgetting import (
     forget_response,
 )
 from judgeboard.store.generations import NewGeneration, store_generations, stored_ids
-from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
+from judgeboard.store.grades import ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import ImportedPreference, load_preferences, store_preferences
@@ -106,7 +106,7 @@ class Story:
         grade = Grade(
             quality=2, spans=({"text": SECRET},), note=SECRET, corrected_answer=f"no, {SECRET}"
         )
-        of_ada = GradeOf(self.response, "log", ImportedGrade("secret", "ada", grade))
+        of_ada = ImportedGrade("secret", "ada", grade, "log", response_id=self.response)
         self.case.write(insert_grades, [of_ada], None, NOW)
 
     def _pairs(self):
