@@ -24,12 +24,11 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
-from judgeboard_dashboard.widgets.confirmations import confirm
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button
 from judgeboard_dashboard.widgets.tables import show_rows
-from judgeboard_dashboard.widgets.texts import caption, count, heading
+from judgeboard_dashboard.widgets.texts import caption, confirm, count, heading
 
 USUAL_REACH = 0.07
 """The precision at which the slider starts: plus or minus 7 percentage points."""

@@ -60,7 +60,6 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.sign_in import sign_in
-from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.filters import filter_in_address, query_of
 from judgeboard_dashboard.widgets.navigation import (
     EVERY_ITEM,
@@ -77,6 +76,8 @@ from judgeboard_dashboard.widgets.texts import (
     WORST_HELP,
     capital,
     caption,
+    confirm,
+    confirmation,
     count,
     day,
     empty,

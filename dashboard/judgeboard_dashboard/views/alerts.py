@@ -37,13 +37,15 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
-from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot, table
 from judgeboard_dashboard.widgets.texts import (
     capital,
     caption,
+    confirm,
+    confirmation,
     heading,
+    is_confirmed,
     rule_words,
     sentence,
     when,

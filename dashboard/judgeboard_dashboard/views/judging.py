@@ -32,11 +32,20 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
-from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
 from judgeboard_dashboard.widgets.rejudge_form import ChosenJudge, judge_specs, with_destination
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
-from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import (
+    caption,
+    confirm,
+    confirmation,
+    count,
+    duration,
+    heading,
+    is_confirmed,
+    sentence,
+    when,
+)
 
 # The columns up to the cost fit into 800 px.
 COLUMNS: Columns[RuleProgress] = {

@@ -10,11 +10,10 @@ from judgeboard.store.responses import external_ids
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.machine_drafts import Decision, show_draft
 from judgeboard_dashboard.session import ask_reviewer, page, problem, reading, store
-from judgeboard_dashboard.widgets.confirmations import confirm as keep
-from judgeboard_dashboard.widgets.confirmations import confirmation
 from judgeboard_dashboard.widgets.navigation import follow, item, open_button
 from judgeboard_dashboard.widgets.tables import choose_row, one_line
-from judgeboard_dashboard.widgets.texts import empty, sentence, when
+from judgeboard_dashboard.widgets.texts import confirm as keep
+from judgeboard_dashboard.widgets.texts import confirmation, empty, sentence, when
 
 _PROBLEM = "machine_draft_problem"
 

@@ -12,9 +12,8 @@ from judgeboard.store.tables import SchemaVersion
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import page, read, reading
-from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.tables import show_rows
-from judgeboard_dashboard.widgets.texts import caption, heading, sentence
+from judgeboard_dashboard.widgets.texts import caption, confirm, confirmation, heading, sentence
 
 NEW = "New schema"
 _SAVED = "schema_saved"

@@ -28,9 +28,16 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.sign_in import sign_in
-from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, empty, heading, when_known
+from judgeboard_dashboard.widgets.texts import (
+    UNKNOWN,
+    caption,
+    confirm,
+    confirmation,
+    empty,
+    heading,
+    when_known,
+)
 
 ORIGINS = {"oidc": "sign-in", "page": "name on a page", "cli": "terminal", "import": "import"}
 NOBODY_SIGNS_IN = (

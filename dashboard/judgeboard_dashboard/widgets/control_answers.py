@@ -19,9 +19,15 @@ from judgeboard.runs.jobs import judge_spec
 from judgeboard.store.runs import AskMode
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import ask_reviewer, button, in_row, read, reading, saving, store
-from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.rejudge_form import judge_in_job
-from judgeboard_dashboard.widgets.texts import caption, command_block, count, rule_words
+from judgeboard_dashboard.widgets.texts import (
+    caption,
+    command_block,
+    confirm,
+    confirmation,
+    count,
+    rule_words,
+)
 
 MOST_CONTROLS = 1_000  # of a kind; the command makes more
 

@@ -34,7 +34,6 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.uploads import expect_upload
-from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.import_labels import ask_labels, chosen_for
 from judgeboard_dashboard.widgets.imports import (
     Choice,
@@ -54,6 +53,8 @@ from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import (
     capital,
     caption,
+    confirm,
+    confirmation,
     count,
     empty,
     heading,

@@ -1,4 +1,4 @@
-"""Sentences, headings, captions, numbers, times and names on all pages."""
+"""Sentences, headings, captions, numbers, times and names on all pages, and the confirmation of a change."""
 
 import re
 from collections.abc import Iterable
@@ -215,3 +215,24 @@ def show_difference(old: str | None, new: str | None) -> None:
         st.code("\n".join(lines[2:]), language="diff", wrap_lines=True)
     else:
         caption("Both prompts are equal." if old or new else "Neither has a prompt.")
+
+
+def confirm(place: str, words: str, next_step: str = "") -> None:
+    """Keep ``words`` about a change that was just stored; `confirmation` of this place shows the words in the next run.
+
+    The words are shown unchanged, since the words may have names. Commands in the ``next_step``
+    become code.
+    """
+    st.session_state[f"confirmed_{place}"] = (words, next_step)
+
+
+def is_confirmed(place: str) -> bool:
+    """Return whether something was just stored, and `confirmation` has not shown the words yet."""
+    return f"confirmed_{place}" in st.session_state
+
+
+def confirmation(place: str) -> None:
+    """Show once what was just stored, if anything was."""
+    if is_confirmed(place):
+        words, next_step = st.session_state.pop(f"confirmed_{place}")
+        show_div("jb-say", words, " ", commands(next_step), role="status")
