@@ -6,7 +6,7 @@ from typing import BinaryIO, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgeboard.domain import Action, Rejected
+from judgeboard.domain import Action, Label, Rejected
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.formats.files import format_titles
 from judgeboard.formats.output import Column, Columns, Table
@@ -14,6 +14,7 @@ from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import EXTRA
 from judgeboard.imports.importing import ImportSummary, OnProgress, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
+from judgeboard.imports.labels import RATINGS, LabelWord
 from judgeboard.imports.mapping import FileMapping, fields_of
 from judgeboard.imports.reading import ImportRequest, UnclearFile
 from judgeboard.measure import notes
@@ -34,7 +35,6 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.uploads import expect_upload
-from judgeboard_dashboard.widgets.import_labels import ask_labels, chosen_for
 from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
@@ -66,6 +66,7 @@ _TRIAL = "import_trial"
 _DONE = "import_done"
 ORDERS = {DateOrder.DAY_FIRST: "day first", DateOrder.MONTH_FIRST: "month first"}
 _QUESTION = "import_question"
+_MOST_WORDS = 12  # words for labels that can be mapped on the page
 REJECTED_COLUMNS: Columns[Rejected] = {
     Column("Line", "integer", width=70): lambda row: row.line,
     Column("Field", width=120): lambda row: field_words(row.field),
@@ -141,7 +142,7 @@ def import_form() -> None:
             # Without a mapping, the columns of an export have a fixed meaning.
             if summary.mapping is not None and summary.names:
                 _ask_columns(choice, summary.kind, list(dict.fromkeys(summary.names)))
-            ask_labels(choice.file_id, choice.kind, summary.labels)
+            _ask_labels(choice, summary.labels)
             if rejected := summary.first_rejected:
                 total = summary.rejected
                 first = f"First {len(rejected)} of {total:,} rejected"
@@ -232,15 +233,15 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     )
     if upload is None:
         return None
-    labels = dict(chosen_for("labels", upload.file_id, kind))
+    labels = dict(_chosen_for("labels", upload.file_id, kind))
     request: ImportRequest = {
         "name": upload.name,
         "kind": kind,
         "source": source.strip() or None,
-        "mapping": dict(chosen_for("mapping", upload.file_id, kind)),
-        "constants": chosen_for("constants", upload.file_id),
+        "mapping": dict(_chosen_for("mapping", upload.file_id, kind)),
+        "constants": _chosen_for("constants", upload.file_id),
         "values": {"label": labels} if labels else {},
-        "dates": chosen_for("dates", upload.file_id).get("order"),
+        "dates": _chosen_for("dates", upload.file_id).get("order"),
     }
     return Choice(upload.file_id, request), cast("BinaryIO", upload)
 
@@ -291,10 +292,10 @@ def _ask_file(choice: Choice, mapping: FileMapping) -> None:
         )
 
     def take() -> None:
-        chosen_for("mapping", choice.file_id, choice.kind).update(mapping.columns)
-        chosen_for("constants", choice.file_id).update(mapping.constants)
+        _chosen_for("mapping", choice.file_id, choice.kind).update(mapping.columns)
+        _chosen_for("constants", choice.file_id).update(mapping.constants)
         if order is not None:
-            chosen_for("dates", choice.file_id)["order"] = order.value
+            _chosen_for("dates", choice.file_id)["order"] = order.value
 
     is_open = not mapping.reads_some or (mapping.asks_dates is not None and order is None)
     button("Use these columns", key="import_use", type="primary", disabled=is_open, on_click=take)
@@ -303,7 +304,7 @@ def _ask_file(choice: Choice, mapping: FileMapping) -> None:
 def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
     """Show the boxes with which a column becomes another field."""
     key = f"{choice.file_id}_{choice.kind}"
-    answers = chosen_for("mapping", choice.file_id, choice.kind)
+    answers = _chosen_for("mapping", choice.file_id, choice.kind)
 
     def change() -> None:
         for column in [theirs for theirs, field in answers.items() if field == ours]:
@@ -331,6 +332,43 @@ def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
         button(
             "Change", key=f"import_change_{key}", disabled=None in (theirs, ours), on_click=change
         )
+
+
+def _ask_labels(choice: Choice, words: Sequence[LabelWord]) -> None:
+    """Show the label of each word that is not the name of a label, so that a person can change the label."""
+    others = list({each.word: each for each in words if each.word not in set(Label)}.values())
+    if not others:
+        return
+    with in_row("import_label_words", align="bottom"):
+        for each in others[:_MOST_WORDS]:
+            _ask_label(choice, each)
+
+
+def _ask_label(choice: Choice, each: LabelWord) -> None:
+    key = f"import_label_{choice.file_id}_{choice.kind}_{each.word}"
+    labels = _chosen_for("labels", choice.file_id, choice.kind)
+
+    def choose() -> None:
+        label = st.session_state[key]
+        if label is None:
+            labels.pop(each.word, None)
+        else:
+            labels[each.word] = label
+
+    st.session_state.setdefault(key, each.label)
+    st.segmented_control(
+        f"The label {as_label(each.word)} means",
+        list(RATINGS),
+        format_func=lambda label: f"{capital(label)} ({RATINGS[label]})",
+        key=key,
+        on_change=choose,
+    )
+
+
+def _chosen_for(part: str, file_id: str, kind: str | None = None) -> dict[str, str]:
+    """Return a person's choices for a part of the import of a file: labels, mapping, constants or dates."""
+    choices: dict[str, str] = st.session_state.setdefault(f"import_{part}_of_{file_id}_{kind}", {})
+    return choices
 
 
 def _card(trial: Imported, stream: BinaryIO) -> None:
