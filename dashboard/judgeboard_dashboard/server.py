@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import URL, Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit.starlette import App
@@ -249,6 +250,8 @@ app = App(
     routes=[
         *HttpTransport(receiver).routes(),
         *documentation.routes(),
+        # Streamlit has the first page at "/" alone. The redirect also works below a path of a proxy.
+        Route("/overview", lambda each: RedirectResponse(URL("./").replace(query=each.url.query))),
         *(route for way in ways() for route in way.routes()),
     ],
     middleware=[

@@ -217,6 +217,12 @@ def test_a_page_that_renames_itself_to_this_server_gets_no_data_and_no_page_goes
     assert answer.headers["content-security-policy"].startswith("default-src 'self'")
 
 
+@pytest.mark.parametrize("query", ["", "?tables=true"])
+def test_the_address_of_the_first_view_leads_to_the_first_page(port, query):
+    page = httpx.get(f"http://localhost:{port}/overview{query}", follow_redirects=True)
+    assert (page.status_code, str(page.url)) == (200, f"http://localhost:{port}/{query}")
+
+
 def opens_session(port, headers, host="localhost"):
     lines = (
         "GET /_stcore/stream HTTP/1.1",
