@@ -12,6 +12,7 @@ from graded_log import GradedLog, nine_weeks
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import AlertCondition, QueueOrder
 from judgeboard.health import record
+from judgeboard.measure import scored_labels
 from judgeboard.measure.alarms import watch
 from judgeboard.measure.rates import rate_of
 from judgeboard.people.roster import ensure_reviewer
@@ -20,7 +21,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.sign_in import own_cookie
-from judgeboard_dashboard.widgets import log_figures, texts, thresholds
+from judgeboard_dashboard.widgets import log_figures, texts
 from marked_answer import SCORE, SECOND, SEVERITY, mark_answer
 from page_session import page_session
 from served import serving
@@ -234,16 +235,16 @@ def test_figures_of_a_blind_reviewer_are_kept_until_other_rows_are_hidden(
 
 
 @pytest.mark.parametrize(
-    ("page", "load"), [("thresholds", "load_sample"), ("overview", "corrected_trend")]
+    ("page", "module", "load"),
+    [("thresholds", scored_labels, "load_sample"), ("overview", log_figures, "corrected_trend")],
 )
 def test_figures_loaded_before_answers_are_hidden_are_shown_once_at_most(
-    new_store, open_page, monkeypatch, page, load
+    new_store, open_page, monkeypatch, page, module, load
 ):
     monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "true")
     store = half_hidden(new_store(), 2)
     lead, ben = (ensure_reviewer(store, "page", name) for name in ("Lead", "Ben"))
     monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))
-    module = thresholds if page == "thresholds" else log_figures
     real = getattr(module, load)
 
     def assigned_meanwhile(*arguments, **options):

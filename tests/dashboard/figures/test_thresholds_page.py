@@ -8,7 +8,7 @@ from app_pages import charts, click, labels, shown, table, texts, with_label
 from graded_log import GradedLog, scored_and_labelled
 from judgeboard.measure.thresholds import Aim
 from judgeboard.store.settings import thresholds
-from judgeboard_dashboard.widgets.thresholds import AIMS, NUMBERS
+from judgeboard_dashboard.views.thresholds import AIMS, NUMBERS
 from stored_rows import read
 
 
