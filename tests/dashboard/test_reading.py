@@ -20,7 +20,7 @@ def test_no_page_reads_the_whole_database():
         "review/actions.py",  # the gold label of a training item that was just reviewed
         "review/drafts.py",  # the drafts of the person
         "review/leases.py",  # the leases of the person
-        "review/plan.py",  # the draw of a planned queue, which shows no answer
+        "views/queues.py",  # the draw of a planned queue, which shows no answer
         "widgets/import_form.py",  # how many rows an undo withdraws; it shows no text
         "views/judges.py",  # whether anything has changed
         "passwords.py",  # accounts, links and sessions: nobody has signed in yet
