@@ -21,7 +21,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import OwnReview, own_reviews_page
 from judgeboard.store.reviews import Review, find_review
-from judgeboard_dashboard.review.people import pair_rows, preference_words, rows_of
+from judgeboard_dashboard.views.my_reviews import pair_rows, preference_words, rows_of
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, queue_case
 from stored_rows import read

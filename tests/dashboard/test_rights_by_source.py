@@ -38,8 +38,8 @@ from judgeboard.store.reviewers import find_reviewer
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.gate import MANAGED
 from judgeboard_dashboard.sign_in import own_cookie
+from judgeboard_dashboard.views.people import ORIGINS
 from judgeboard_dashboard.widgets import texts
-from judgeboard_dashboard.widgets.accounts import ORIGINS
 from page_session import page_session
 from sent_traces import receiving
 from served import serving

@@ -22,11 +22,7 @@ from judgeboard.measure.thresholds import (
     threshold_result,
     verdicts_note,
 )
-from judgeboard.reports.thresholds import (
-    limits_and_next,
-    thresholds_table,
-    trade_off_table,
-)
+from judgeboard.reports.thresholds import limits_and_next, thresholds_table, trade_off_table
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
     ask_reviewer,
@@ -37,10 +33,7 @@ from judgeboard_dashboard.session import (
     problem,
     read,
 )
-from judgeboard_dashboard.widgets.charts.scores import (
-    TRADE_OFF_HEIGHT,
-    trade_off_chart,
-)
+from judgeboard_dashboard.widgets.charts.scores import TRADE_OFF_HEIGHT, trade_off_chart
 from judgeboard_dashboard.widgets.filters import choose, switch, table_switch
 from judgeboard_dashboard.widgets.flag_rules import apply_rules, store_settings
 from judgeboard_dashboard.widgets.navigation import follow, plan_button
