@@ -1,4 +1,4 @@
-"""Sign-in with a name and a password: the pages, without JavaScript, the limit of tries, and the sessions."""
+"""Sign-in with a name and a password: the pages, without JavaScript, the tries, the sessions, and the invitations."""
 
 import asyncio
 import os
@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
+import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -23,30 +24,36 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 from judgeboard.accounts.accounts import (
     EXPIRED,
     KNOWN_DAYS,
+    LINK_DAYS,
     LINK_PATH,
     SHORTEST_PASSWORD,
     account_of,
     any_account,
     begin_session,
     end_session,
+    invite,
     is_known_browser,
     is_password,
+    link_address,
     person_of_link,
     person_of_session,
     set_password,
 )
 from judgeboard.accounts.tables import Account
+from judgeboard.domain import ROLES, Role
 from judgeboard.errors import BadInput, JudgeboardError, NotFound
 from judgeboard.people.roster import LONGEST_ADDRESS
 from judgeboard.receiving.keys import from_own_page
 from judgeboard.settings.model import variable_of
 from judgeboard.store.api_keys import token_hash
+from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import Html, tag
 from judgeboard_dashboard.proxies import client_network
 from judgeboard_dashboard.return_page import FIRST_PAGE, PARAMETER, checked_page
-from judgeboard_dashboard.session import read_all, store
-from judgeboard_dashboard.sign_in import SignInEnded, own_cookie
+from judgeboard_dashboard.session import button, problem, read_all, store
+from judgeboard_dashboard.sign_in import SignInEnded, configured_sign_in, own_cookie
 from judgeboard_dashboard.theme import colour_variables
+from judgeboard_dashboard.widgets.texts import caption, heading
 
 FORM = "/account/sign-in"
 COOKIE = "judgeboard_session"
@@ -271,11 +278,11 @@ async def _fields_of(request: Request) -> dict[str, str]:
 
 
 def _sign_in_form(
-    name: str = "", problem: str | None = None, status: int = HTTPStatus.OK
+    name: str = "", refusal: str | None = None, status: int = HTTPStatus.OK
 ) -> Response:
     return _page(
         status,
-        problem and tag("p", problem, role="alert"),
+        refusal and tag("p", refusal, role="alert"),
         tag(
             "form",
             _field("Name", "name", autocomplete="username", value=name[:LONGEST_ADDRESS]),
@@ -286,12 +293,12 @@ def _sign_in_form(
     )
 
 
-def _password_form(name: str, problem: str | None = None, status: int = HTTPStatus.OK) -> Response:
+def _password_form(name: str, refusal: str | None = None, status: int = HTTPStatus.OK) -> Response:
     new = {"type_": "password", "autocomplete": "new-password", "minlength": str(SHORTEST_PASSWORD)}
     return _page(
         status,
         tag("p", "Choose a password for ", tag("b", name), "."),
-        problem and tag("p", problem, role="alert"),
+        refusal and tag("p", refusal, role="alert"),
         tag(
             "form",
             # For password managers.
@@ -319,3 +326,36 @@ def _page(status: int, *content: str | None) -> Response:
     main = tag("main", tag("h1", "Judgeboard"), *content)
     page = tag("html", head, tag("body", main), lang="en")
     return HTMLResponse(f"<!doctype html>{page}", status, {"cache-control": "no-store"})
+
+
+def invitations(admin: Reviewer) -> None:
+    """Make a link with which a person sets a password, and show the link once."""
+    heading("Invite, or reset a password")
+    with st.container(border=True, key="people_invite"):
+        name = st.text_input(
+            "Name or e-mail address",
+            key="invite_name",
+            help="The person signs in with it. For a person with a password, the link resets it.",
+        )
+        role = st.selectbox(
+            "Role of a new person",
+            ROLES,
+            index=None,
+            placeholder=str(Role.REVIEWER),
+            format_func=str,
+            key="invite_role",
+        )
+        if not button("Create link", key="invite_save", icon=":material/link:"):
+            return
+        try:
+            token = invite(store(), name, role, admin)
+        except JudgeboardError as error:
+            problem(f"Not invited: {error}")
+            return
+        here = urlsplit(st.context.url or "")
+        server = f"{here.scheme}://{here.netloc}{configured_sign_in().prefix}"
+        st.code(link_address(token, server), language=None, wrap_lines=True)
+        caption(
+            f"Send this link to {name.strip()}. It is shown only now, and works once, for {LINK_DAYS} days. "
+            "When it is used, all earlier sign-ins of the person end."
+        )
