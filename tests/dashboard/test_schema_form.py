@@ -14,10 +14,9 @@ from judgeboard.store.items import load_item
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.queues import new_queue
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
-from judgeboard_dashboard.review.actions import deciding_field
+from judgeboard_dashboard.review.actions import MarkActions, deciding_field
 from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
-from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import SELECT_FIRST, SchemaActions
 from stored_rows import read, rows_of
 

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from app_pages import bodies, markup, plain
 from judgeboard.domain import Claim, ClaimMark, ClaimStatus
+from judgeboard_dashboard.review.actions import MarkActions
 from judgeboard_dashboard.review.claims import answer_spans, marked, shown_claims, statements_of
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
-from judgeboard_dashboard.review.marks import MarkActions
 from page_rows import ANSWER as STORED_ANSWER
 from page_rows import as_read
 from queue_case import queue_case

@@ -20,7 +20,7 @@ from judgeboard.store.reviews import ShownComment
 from judgeboard.store.tables import Queue
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
 from judgeboard_dashboard.gate import refusal
-from judgeboard_dashboard.review.actions import Actions
+from judgeboard_dashboard.review.actions import Actions, MarkActions
 from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import (
     STATUS_WORDS,
@@ -38,7 +38,6 @@ from judgeboard_dashboard.review.context import context_block, passage_facts
 from judgeboard_dashboard.review.drafts import TextView
 from judgeboard_dashboard.review.fields import correction
 from judgeboard_dashboard.review.judgments import judgments_pane, raw_calls_pane
-from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import side_fields
 from judgeboard_dashboard.review.trace import has_trace, trace_pane
 from judgeboard_dashboard.widgets.keys import key_button
