@@ -17,12 +17,16 @@ from judgeboard.reviews.queues import close_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.tables import SKIP
 from judgeboard_dashboard.review import actions, claims, leases
-from judgeboard_dashboard.review.actions import MarkActions, QueueActions
+from judgeboard_dashboard.review.actions import (
+    MarkActions,
+    QueueActions,
+    review_skipped,
+    undo_in_queue,
+)
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.leases import ACTIVE, READ_AHEAD, begin, queue_session
 from judgeboard_dashboard.review.screen import problem_question
 from judgeboard_dashboard.review.signals import primary_verdict
-from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue
 from query_plans import plans_of, statements_of
 from queue_case import CONFIRM, DISMISS, UNSURE, queue_case
 

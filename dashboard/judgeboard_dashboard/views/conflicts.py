@@ -24,7 +24,12 @@ from judgeboard.store.settings import thresholds
 from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, show_div, tag
-from judgeboard_dashboard.review.actions import STORED_SIDES, ConflictActions, conflict_rows
+from judgeboard_dashboard.review.actions import (
+    STORED_SIDES,
+    ConflictActions,
+    conflict_rows,
+    undo_review,
+)
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import comments_block
 from judgeboard_dashboard.review.drafts import Draft, UndoableReview, keep_draft, review_session
@@ -48,7 +53,6 @@ from judgeboard_dashboard.review.signals import (
     value_words,
 )
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
-from judgeboard_dashboard.review.undo import undo_review
 from judgeboard_dashboard.session import ask_reviewer, in_row, page, read, reading, store
 from judgeboard_dashboard.widgets.first_steps import before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import follow, number_in_address, start_button

@@ -22,7 +22,13 @@ from judgeboard.store.tables import Reviewer
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, show_div, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.actions import ItemActions, QueueActions
+from judgeboard_dashboard.review.actions import (
+    ItemActions,
+    QueueActions,
+    review_skipped,
+    undo_in_queue,
+    undo_review,
+)
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import comments_block
 from judgeboard_dashboard.review.drafts import (
@@ -70,7 +76,6 @@ from judgeboard_dashboard.review.signals import (
     signals_pane,
 )
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
-from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue, undo_review
 from judgeboard_dashboard.session import (
     current_reviewer,
     in_row,
