@@ -4,12 +4,12 @@ import time
 
 from playwright.sync_api import expect
 
-from judgeboard_dashboard.app import HEAD_LINE, PAGES, page_of
+from judgeboard_dashboard.app import HEAD_LINE, TABS
 from judgeboard_dashboard.widgets.keys import FRESH_ROW, SAME_KEY
 
 GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just appeared are taken
 PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
-VIEWS = [view for tabs in PAGES.values() for view in tabs]
+VIEWS = [*TABS]
 # The number of the run that the page shows, in Streamlit's own state.
 RUN = """() => {
   const app = document.querySelector("[data-testid=stApp]");
@@ -79,7 +79,7 @@ def turn_to(page, address):
     if view == HEAD_LINE:
         expect(page.locator(".jb-head")).to_have_count(1)
     else:
-        expect(page.locator("[data-testid=stHeading] h1")).to_have_text(page_of(view))
+        expect(page.locator("[data-testid=stHeading] h1")).to_have_text(TABS[view].page)
     idle(page)
 
 

@@ -1,14 +1,13 @@
-"""The app. Each page is a file in views/ and a line in PAGES; the pages of methods are in the registrations."""
+"""The app. Each page is a file in views/ and a line in TABS; the pages of methods are in the registrations."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.registry.methods import registrations
+from judgeboard.registry.methods import Page, registrations
 from judgeboard_dashboard.documentation import ADDRESS
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import is_reviewer, let_in, may_open, who_button
@@ -26,66 +25,47 @@ from judgeboard_dashboard.theme import dress, follow_theme, mark_in_menu
 from judgeboard_dashboard.widgets.long_work import long_work_chip
 from judgeboard_dashboard.widgets.notifications import notification_bell
 
+TABS = {
+    "overview": Page("Overview", "Overview", "index.md"),
+    "open_flags": Page("Review", "Open flags", "concepts/flags.md"),
+    "queues": Page("Review", "Queues", "how-to/queues.md"),
+    "conflicts": Page("Review", "Conflicts", "how-to/queues.md"),
+    "my_reviews": Page("Review", "My reviews", "how-to/queues.md"),
+    "item": Page("Review", "Item", "how-to/queues.md"),
+    "responses": Page("Answers & problems", "Answers", "concepts/signals.md"),
+    "problems": Page("Answers & problems", "Problems", "how-to/queues.md"),
+    "trends": Page("Trends", "Trends", "how-to/trends.md"),
+    "agreement": Page("Judges", "Agreement", "how-to/agreement.md"),
+    "verdicts": Page("Judges", "Compare", "how-to/versions.md"),
+    "judges": Page("Judges", "Health", "how-to/test.md"),
+    "versions": Page("Judges", "Versions", "concepts/judge-versions.md"),
+    "thresholds": Page("Judges", "Thresholds", "how-to/thresholds.md"),
+    "pairs": Page("Tests & pairs", "Pairs", "how-to/compare.md"),
+    "rejudge": Page("Runs & alerts", "Judge answers", "how-to/judge.md"),
+    "judging": Page("Runs & alerts", "Judging rules", "how-to/rules.md"),
+    "alerts": Page("Runs & alerts", "Alerts", "how-to/rules.md"),
+    "runs": Page("Runs & alerts", "Runs", "how-to/judge.md"),
+    "sources": Page("Data & settings", "Sources", "tools/files.md"),
+    "people": Page("Data & settings", "People", "how-to/teams.md"),
+    "schemas": Page("Data & settings", "Label schemas", "how-to/label-schemas.md"),
+    "settings": Page("Data & settings", "Flag rules", "how-to/settings.md"),
+    "events": Page("Data & settings", "Events", "how-to/teams.md"),
+}
+"""All views by name. Each is a file in views/, with a separate address."""
+for registration in registrations():
+    TABS |= registration.pages
 
-class Tab(NamedTuple):
-    """A view of a page: the name of the tab, and the page of the documentation."""
 
-    name: str
-    documentation: str
-
-
-def with_pages_of_methods(pages: dict[str, dict[str, Tab]]) -> dict[str, dict[str, Tab]]:
-    """Return the pages with the views of methods, each at the right place among the tabs; new pages come last."""
-    for registration in registrations():
-        for view, page in registration.pages.items():
-            tabs = list(pages.get(page.page, {}).items())
-            places = [place for place, (other, _) in enumerate(tabs) if other == page.before]
-            tabs.insert(
-                places[0] if places else len(tabs), (view, Tab(page.tab, page.documentation))
-            )
-            pages = pages | {page.page: dict(tabs)}
+def pages_of(tabs: Mapping[str, Page]) -> dict[str, list[str]]:
+    """Return the views of each page in the menu. A view stands before the one that it names, or last."""
+    pages: dict[str, list[str]] = {}
+    for view, tab in tabs.items():
+        views = pages.setdefault(tab.page, [])
+        views.insert(views.index(tab.before) if tab.before in views else len(views), view)
     return pages
 
 
-# Page in the menu -> view -> tab. A view is a file in views/, with a separate address.
-PAGES = with_pages_of_methods(
-    {
-        "Overview": {"overview": Tab("Overview", "index.md")},
-        "Review": {
-            "open_flags": Tab("Open flags", "concepts/flags.md"),
-            "queues": Tab("Queues", "how-to/queues.md"),
-            "conflicts": Tab("Conflicts", "how-to/queues.md"),
-            "my_reviews": Tab("My reviews", "how-to/queues.md"),
-            "item": Tab("Item", "how-to/queues.md"),
-        },
-        "Answers & problems": {
-            "responses": Tab("Answers", "concepts/signals.md"),
-            "problems": Tab("Problems", "how-to/queues.md"),
-        },
-        "Trends": {"trends": Tab("Trends", "how-to/trends.md")},
-        "Judges": {
-            "agreement": Tab("Agreement", "how-to/agreement.md"),
-            "verdicts": Tab("Compare", "how-to/versions.md"),
-            "judges": Tab("Health", "how-to/test.md"),
-            "versions": Tab("Versions", "concepts/judge-versions.md"),
-            "thresholds": Tab("Thresholds", "how-to/thresholds.md"),
-        },
-        "Tests & pairs": {"pairs": Tab("Pairs", "how-to/compare.md")},
-        "Runs & alerts": {
-            "rejudge": Tab("Judge answers", "how-to/judge.md"),
-            "judging": Tab("Judging rules", "how-to/rules.md"),
-            "alerts": Tab("Alerts", "how-to/rules.md"),
-            "runs": Tab("Runs", "how-to/judge.md"),
-        },
-        "Data & settings": {
-            "sources": Tab("Sources", "tools/files.md"),
-            "people": Tab("People", "how-to/teams.md"),
-            "schemas": Tab("Label schemas", "how-to/label-schemas.md"),
-            "settings": Tab("Flag rules", "how-to/settings.md"),
-            "events": Tab("Events", "how-to/teams.md"),
-        },
-    }
-)
+PAGES = pages_of(TABS)
 FIRST = "overview"  # at the address "/"
 VIEWS = Path(__file__).with_name("views")
 OF_REVIEWERS = ("Review", "Answers & problems")
@@ -98,22 +78,15 @@ def menu() -> Collection[str]:
     return OF_REVIEWERS if is_reviewer() else PAGES
 
 
-def page_of(view: str) -> str:
-    """Return the title of the page that has a view."""
-    return next(page for page, tabs in PAGES.items() if view in tabs)
-
-
 def tabs_of(page: str) -> dict[str, str]:
     """Return the views of a page that the person may open, with the names of the tabs; an item has no tab."""
-    return {
-        view: tab.name for view, tab in PAGES[page].items() if may_open(view) and view != HEAD_LINE
-    }
+    return {view: TABS[view].tab for view in PAGES[page] if may_open(view) and view != HEAD_LINE}
 
 
 def title_of(view: str) -> str:
     """Return the page of a view, and the tab if the page has several tabs: "Review · Conflicts"."""
-    page = page_of(view)
-    return page if len(PAGES[page]) == 1 else f"{page} · {PAGES[page][view].name}"
+    tab = TABS[view]
+    return tab.page if len(PAGES[tab.page]) == 1 else f"{tab.page} · {tab.tab}"
 
 
 def navigation(*, everything: bool = True) -> list[st.Page]:
@@ -140,7 +113,7 @@ def navigation(*, everything: bool = True) -> list[st.Page]:
 
 def head(view: str) -> None:
     """Show the title of the page with the tabs beside the title, and mark the page in the menu."""
-    page = page_of(view)
+    page = TABS[view].page
     tabs = tabs_of(page)
     in_menu = next(iter(tabs), view)
     if view != in_menu:  # Streamlit marks only what the menu lists
@@ -158,11 +131,10 @@ def head(view: str) -> None:
 
 def help_link(view: str) -> None:
     """Show the link to the documentation of a view, in the header: at the same place on every page."""
-    page = PAGES[page_of(view)][view].documentation
     with st.container(key="help"):
         st.link_button(
             "Help",
-            f"{ADDRESS}/{page}",
+            f"{ADDRESS}/{TABS[view].documentation}",
             icon=":material/menu_book:",
             type="tertiary",
             width="content",
@@ -183,8 +155,8 @@ if __name__ == "__main__":
         if admitted:
             follow_theme()
             view = chosen.url_path or FIRST
-            if view == FIRST and page_of(view) not in menu():
-                st.switch_page(VIEWS / f"{next(iter(PAGES[OF_REVIEWERS[0]]))}.py")
+            if view == FIRST and TABS[view].page not in menu():
+                st.switch_page(VIEWS / f"{PAGES[OF_REVIEWERS[0]][0]}.py")
             if view != HEAD_LINE:
                 release_leases()
             with caught():

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from playwright.sync_api import expect
 
-from judgeboard_dashboard.app import page_of
+from judgeboard_dashboard.app import TABS
 from page_fit import looks, overflowing, reaches_bar
 from page_state import DECIDE, PAUSE, at_rest, idle, in_the_end, settled, visit
 
@@ -78,7 +78,7 @@ def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_to
 def test_a_filter_of_any_length_does_not_push_the_page_sideways(page, site):
     for place in ("rejudge", "open_flags", "responses"):
         visit(page, f"/{place}?text={'x' * 6000}")
-        expect(page.get_by_role("heading", level=1)).to_have_text(page_of(place))
+        expect(page.get_by_role("heading", level=1)).to_have_text(TABS[place].page)
         expect(page.get_by_role("textbox", name="Find")).to_be_visible()
         idle(page)
         expect(page.locator(".st-key-rejudge_form .jb-cap, .jb-empty").first).to_be_visible()

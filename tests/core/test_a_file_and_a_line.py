@@ -571,12 +571,11 @@ def add_page(copy):
     dashboard = copy.with_dashboard()
     (dashboard / "views" / "parrots.py").write_text(VIEW)
     app = dashboard / "app.py"
-    line = '        "Trends": {'
+    line = '    "trends": Page('
     text = app.read_text()
     assert text.count(line) == 1
-    app.write_text(
-        text.replace(line, f'    "Parrots": {{"parrots": Tab("Parrots", "index.md")}},\n{line}')
-    )
+    added = '"parrots": Page("Parrots", "Parrots", "index.md"),'
+    app.write_text(text.replace(line, f"    {added}\n{line}"))
 
 
 def test_a_page_of_the_app(added):

@@ -19,7 +19,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import assign_queue, close_queue, create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
-from judgeboard_dashboard.app import FIRST, PAGES
+from judgeboard_dashboard.app import FIRST, TABS
 from judgeboard_dashboard.sign_in import own_cookie
 from judgeboard_dashboard.widgets import log_figures, texts
 from marked_answer import SCORE, SECOND, SEVERITY, mark_answer
@@ -96,7 +96,7 @@ def addresses(marked):
         for address in by_hand
         if address.startswith(CHOSEN)
     }
-    views = (view for tabs in PAGES.values() for view in tabs if f"/{view}" not in whole)
+    views = (view for view in TABS if f"/{view}" not in whole)
     return ["/", *(f"/{view}" for view in views if view != FIRST), *by_hand]
 
 

@@ -5,7 +5,7 @@ import pytest
 from app_pages import markup, shown
 from judgeboard.cli.demo import QUEUE
 from judgeboard.reviews.outcome import open_conflicts
-from judgeboard_dashboard.app import PAGES
+from judgeboard_dashboard.app import TABS
 from stored_rows import read
 
 # Shows what people make themselves (a job, a judging rule, an upload, a key, a label schema), or
@@ -23,7 +23,7 @@ STARTED_BY_PEOPLE = {
         "machine_drafts",
     )
 }
-TOUR = [name for listed in PAGES.values() for name in listed if name not in STARTED_BY_PEOPLE]
+TOUR = [name for name in TABS if name not in STARTED_BY_PEOPLE]
 
 
 @pytest.fixture(autouse=True)

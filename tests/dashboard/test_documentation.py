@@ -9,10 +9,10 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from judgeboard_dashboard import documentation
-from judgeboard_dashboard.app import PAGES
+from judgeboard_dashboard.app import TABS
 from page_state import VIEWS
 
-DOCUMENTED = {view: tab.documentation for tabs in PAGES.values() for view, tab in tabs.items()}
+DOCUMENTED = {view: tab.documentation for view, tab in TABS.items()}
 
 
 @pytest.fixture(scope="module")

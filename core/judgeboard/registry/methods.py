@@ -42,7 +42,7 @@ _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Page(NamedTuple):
-    """A view of a method, which is a file in `views/` of the dashboard.
+    """A view, which is a file in `views/` of the dashboard.
 
     ``page`` is the page in the menu, ``tab`` the name of the tab there. The view stands before the
     view ``before``, or last. ``documentation`` is the page of the documentation.

@@ -1,1 +1,1 @@
-"""The pages, one file each; app.PAGES lists all pages."""
+"""The pages, one file each; app.TABS lists all pages."""

@@ -25,7 +25,7 @@ from judgeboard.store.tables import DRAFT, METADATA, Reviewer
 from judgeboard_dashboard import server as serving
 from judgeboard_dashboard import session
 from judgeboard_dashboard import sign_in as seam
-from judgeboard_dashboard.app import PAGES
+from judgeboard_dashboard.app import TABS
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import MANAGED
 from judgeboard_dashboard.review.drafts import draft_writer
@@ -373,10 +373,7 @@ def demo_of_auditor(demo, tmp_path_factory):
 @pytest.mark.parametrize(
     ("name", "query"),
     [
-        *(
-            (view, {})
-            for view in sorted({view for tabs in PAGES.values() for view in tabs} - MANAGED)
-        ),
+        *((view, {}) for view in sorted(TABS.keys() - MANAGED)),
         ("queues", {"queue": "flagged"}),
         ("rejudge", {"response": "1"}),
     ],
