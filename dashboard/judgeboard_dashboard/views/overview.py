@@ -19,7 +19,7 @@ from judgeboard.measure.news import COINCIDENCES, SHARES
 from judgeboard.measure.notes import paragraph
 from judgeboard.measure.rates import Rate
 from judgeboard.measure.reliance import verdict
-from judgeboard.measure.result import Result
+from judgeboard.measure.result import Result, Row
 from judgeboard.measure.sample import count_logged
 from judgeboard.measure.samples import judging_version
 from judgeboard.measure.trend import Trend
@@ -351,7 +351,7 @@ def _shares(
     """Show shares with intervals, one line each."""
     from judgeboard_dashboard.widgets.charts import intervals  # slow to import
 
-    slices = [intervals.Slice(name, estimate.n, estimate) for name, estimate in lines]
+    slices = [Row.of(key, name, estimate) for name, estimate in lines]
     figure(
         lambda: intervals.whisker_chart(slices, f"{title}, 95 % interval", share=True),
         tall,

@@ -43,7 +43,7 @@ from judgeboard.store.verdict_pairs import WhyCounts
 from judgeboard.text import day_words
 from judgeboard_dashboard.session import stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
-from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, Slice, whisker_chart
+from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, slice_name, whisker_chart
 from judgeboard_dashboard.widgets.differing import (
     Place,
     list_differing,
@@ -298,11 +298,7 @@ def slices_figure(
 ) -> None:
     """Show the statistic ``lead`` of each slice with an interval. Below the chart: why a statistic is not available."""
     name = STATISTICS[lead].name
-    lines = [
-        Slice(row.slice or "All", row.n, row.estimate)
-        for row in shown_rows(result)
-        if row.figure == lead
-    ]
+    lines = [row for row in shown_rows(result) if row.figure == lead]
     # The height of a chart of this many lines, axes included.
     figure(
         lambda: whisker_chart(lines, f"{name}, 95 % interval"),
@@ -314,7 +310,7 @@ def slices_figure(
         chart=chart,
         under=under,
         chart_only=tuple(
-            f"{each.name}: {each.estimate.reason}." for each in lines if each.estimate.value is None
+            f"{slice_name(each)}: {each.reason}." for each in lines if each.value is None
         ),
     )
 

@@ -13,6 +13,7 @@ from judgeboard.domain import Estimate
 from judgeboard.health.record import LevelCounts
 from judgeboard.measure.agreement_page import TimePoint
 from judgeboard.measure.disagreement import Picture
+from judgeboard.measure.result import Row
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard_dashboard.theme import DARK, LIGHT
@@ -94,7 +95,7 @@ def each_kind_of_chart():
         "heat_chart": grid.heat_chart(
             Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4
         ),
-        "whisker_chart": intervals.whisker_chart([intervals.Slice("QA", 20, share)], "kappa"),
+        "whisker_chart": intervals.whisker_chart([Row.of("kappa", "QA", share)], "kappa"),
         "calibration_chart": scores.calibration_chart(TENTHS),
         "trade_off_chart": scores.trade_off_chart([threshold], 10, {"in force": threshold}),
         "levels_chart": scores.levels_chart(LevelCounts(("1", "2"), np.array([3, 0])), "Quality"),
@@ -166,8 +167,8 @@ def test_the_large_numbers_of_outlined_cells_add_up_to_the_answers_apart():
 def test_a_slice_without_a_value_stays_with_its_reason():
     name, reason = "a very long name of a query type", "too few (n = 4)"
     slices = [
-        intervals.Slice("All", 40, Estimate(0.5, 0.3, 0.7, 40)),
-        intervals.Slice(name, 4, Estimate(None, n=4, reason=reason)),
+        Row.of("kappa", None, Estimate(0.5, 0.3, 0.7, 40)),
+        Row.of("kappa", name, Estimate(None, n=4, reason=reason)),
     ]
     spec = specification(intervals.whisker_chart(slices, "kappa"))
     first, second = (label.split(" · ") for label in rows(spec, "label"))

@@ -26,7 +26,7 @@ from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.ratings import SCALES
 from judgeboard_dashboard.widgets import agreement_figures, tables
-from judgeboard_dashboard.widgets.charts import grid
+from judgeboard_dashboard.widgets.charts import grid, intervals
 from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of
 from judgeboard_dashboard.widgets.tables import table_frame
 from stored_rows import read
@@ -174,7 +174,7 @@ def drawn(monkeypatch):
     slices, cells = agreement_figures.whisker_chart, grid.confusion_chart
 
     def whiskers(rows, *more):
-        seen["slices"] = {row.name: (row.n, row.estimate) for row in rows}
+        seen["slices"] = {intervals.slice_name(row): (row.n, row.estimate) for row in rows}
         return slices(rows, *more)
 
     def matrix(table, **more):

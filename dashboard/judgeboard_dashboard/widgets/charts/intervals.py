@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
-from judgeboard.domain import Estimate
+from judgeboard.measure.result import Row
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.theme import palette
@@ -23,22 +22,13 @@ HEIGHT = 240
 _LONGEST = 18
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A line of the chart: the name, n, and the statistic."""
-
-    name: str
-    n: int
-    estimate: Estimate
-
-
-def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -> Any:
+def whisker_chart(slices: Sequence[Row], title: str, *, share: bool = False) -> Any:
     """Return the chart; a line without a value shows the reason at the left edge. A ``share`` is in percent."""
     colours = palette()
     # Each line has a unique label: slices with equal labels would share a line.
     labels: list[str] = []
     for each in slices:
-        label = f"{shortened(each.name, _LONGEST)} · {each.n:,}"
+        label = f"{shortened(slice_name(each), _LONGEST)} · {each.n:,}"
         while label in labels:
             label += "\u2009"
         labels.append(label)
@@ -50,19 +40,13 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
     rows = estimate_rows(
         [each.estimate for each in slices],
         label=labels,
-        text=[
-            "" if each.estimate.value is None else number_text(each.estimate.value)
-            for each in slices
-        ],
-        reason=[
-            "" if each.estimate.value is not None else (each.estimate.reason or "")
-            for each in slices
-        ],
+        text=["" if each.value is None else number_text(each.value) for each in slices],
+        reason=["" if each.value is not None else (each.reason or "") for each in slices],
         left=low_end,
         tip=[
-            f"{each.name}: {counted(each.n, 'answer')}, {each.estimate.reason or 'unknown'}"
-            if each.estimate.value is None
-            else f"{each.name}: {estimate_words(each.estimate)} on {counted(each.n, 'answer')}"
+            f"{slice_name(each)}: {counted(each.n, 'answer')}, {each.reason or 'unknown'}"
+            if each.value is None
+            else f"{slice_name(each)}: {estimate_words(each.estimate)} on {counted(each.n, 'answer')}"
             for each in slices
         ],
     )
@@ -92,9 +76,14 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
     )
 
 
-def value_range(slices: Sequence[Slice]) -> tuple[float, float]:
+def slice_name(row: Row) -> str:
+    """Return the name of a line of the chart."""
+    return row.slice or "All"
+
+
+def value_range(slices: Sequence[Row]) -> tuple[float, float]:
     """Return the ends of the axis: −0.2 and 1, further left if an interval reaches there."""
-    lows = [each.estimate.low for each in slices if each.estimate.low is not None]
-    lows += [each.estimate.value for each in slices if each.estimate.value is not None]
+    lows = [each.low for each in slices if each.low is not None]
+    lows += [each.value for each in slices if each.value is not None]
     lowest = min(lows, default=0.0)
     return min(-0.2, math.floor(lowest * 5 + 1e-9) / 5), 1.0
