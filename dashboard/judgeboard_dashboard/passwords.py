@@ -4,11 +4,10 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Hashable, Mapping
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import streamlit as st
@@ -48,10 +47,15 @@ from judgeboard.settings.model import variable_of
 from judgeboard.store.api_keys import token_hash
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import Html, tag
-from judgeboard_dashboard.proxies import client_network
 from judgeboard_dashboard.return_page import FIRST_PAGE, PARAMETER, checked_page
 from judgeboard_dashboard.session import button, problem, read_all, store
-from judgeboard_dashboard.sign_in import SignInEnded, configured_sign_in, own_cookie
+from judgeboard_dashboard.sign_in import (
+    Entry,
+    SignInEnded,
+    client_network,
+    configured_sign_in,
+    own_cookie,
+)
 from judgeboard_dashboard.theme import colour_variables
 from judgeboard_dashboard.widgets.texts import caption, heading
 
@@ -109,23 +113,12 @@ class Tries:
                 self._free_at[key] -= self._seconds
 
 
-@dataclass(frozen=True, slots=True)
-class PasswordEntry:
-    """A session that began with a password, by the hash of the session's token."""
-
-    facts: Mapping[str, Any]
-    leads_to: str | None = FORM
-
-    def check(self) -> str:
-        """Return the name of the person. Raises SignInEnded."""
-        person = read_all(person_of_session, self.facts["session"])
-        if person is None:
-            raise SignInEnded("Your sign-in has ended. Sign in again.")
-        return person.name
-
-    def end(self) -> None:
-        """End the session in the database, for all servers that share the database."""
-        end_session(store(), self.facts["session"])
+def _name_in_session(session: str) -> str:
+    """Return the name of the person whose session began with a password. Raises SignInEnded."""
+    person = read_all(person_of_session, session)
+    if person is None:
+        raise SignInEnded("Your sign-in has ended. Sign in again.")
+    return person.name
 
 
 class Passwords:
@@ -162,9 +155,14 @@ class Passwords:
         token = cookies.get(own_cookie(COOKIE, headers.get("host", "")))
         return token_hash(token) if token else None
 
-    def entry(self, credential: str) -> PasswordEntry:
-        """Return the session whose token has this hash."""
-        return PasswordEntry({"session": credential})
+    def entry(self, credential: str) -> Entry:
+        """Return the session whose token has this hash. It ends for all servers that share the database."""
+        return Entry(
+            {"session": credential},
+            partial(_name_in_session, credential),
+            lambda: end_session(store(), credential),
+            FORM,
+        )
 
     def routes(self) -> list[Route]:
         """Return the routes of the pages."""

@@ -1,36 +1,41 @@
-"""The ways to sign in: the identity provider of .streamlit/secrets.toml, a proxy, and the ways of rooms."""
+"""The ways to sign in: the identity provider of .streamlit/secrets.toml, proxies, and the ways of rooms."""
 
 import hashlib
 import importlib.util
+import ipaddress
 import json
+import logging
 import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Scope
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from judgeboard.errors import BadInput, NotAllowed
-from judgeboard.people.roster import checked_address
+from judgeboard.people.roster import checked_address, checked_sign_in_name
 from judgeboard.registry.methods import load_object, registrations
 from judgeboard.settings.masking import register_secret
 from judgeboard.settings.model import load_settings
-from judgeboard_dashboard.proxies import PROXY
 
 SHORTEST_SECRET = 32  # characters: whoever guesses the secret can sign in as anybody
 LOGIN, LOGOUT, CALLBACK = "/auth/login", "/auth/logout", "/oauth2callback"  # routes of Streamlit
 _CALLBACK_ADDRESS = re.compile(rf"https?://[^/?#\\]+(?P<prefix>(/[\w.~%-]+)*){CALLBACK}", re.ASCII)
 COOKIE_SECONDS = 30 * 86_400  # after which a browser deletes the cookie of a sign-in
 NEEDED = ("client_id", "client_secret", "server_metadata_url")
+_log = logging.getLogger("judgeboard.dashboard")
+_FORWARDED = "x-forwarded-for"
+_LOOPBACK = ("127.0.0.0/8", "::1")
 
 
 class SignIn(NamedTuple):
@@ -54,22 +59,20 @@ _NO_PROXIES = (
 )
 
 
-class Entry(Protocol):
-    """A sign-in of a browser. No other sign-in has the same ``facts``."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A sign-in of a browser. No other sign-in has the same ``facts``.
 
-    @property
-    def facts(self) -> Mapping[str, Any]:
-        """What is known of the sign-in."""
+    ``check`` returns the name of the person. It raises SignInEnded, or BadInput if the entry names
+    nobody. ``end`` ends the sign-in in all tabs, also for copies of the cookie. The browser goes to
+    ``leads_to`` when the person signs out. If the sign-in does not end here, ``end`` does nothing,
+    and ``leads_to`` is None.
+    """
 
-    @property
-    def leads_to(self) -> str | None:
-        """Where the browser goes when the person signs out; None if the sign-in does not end here."""
-
-    def check(self) -> str:
-        """Return the name of the person. Raises SignInEnded, or BadInput if the entry names nobody."""
-
-    def end(self) -> None:
-        """End the sign-in in all tabs, also for copies of the cookie."""
+    facts: Mapping[str, Any]
+    check: Callable[[], str]
+    end: Callable[[], None] = lambda: None
+    leads_to: str | None = None
 
 
 class WayIn(Protocol):
@@ -189,7 +192,7 @@ def entries() -> list[Entry]:
         if way.is_on() and (credential := st.user.get(way.key))
     ]
     person = claims()
-    return [*sign_ins, ProviderEntry(person)] if person else sign_ins
+    return [*sign_ins, provider_entry(person)] if person else sign_ins
 
 
 class SignedIn(NamedTuple):
@@ -271,33 +274,123 @@ def _expires_at(person: Mapping[str, Any]) -> float | None:
     return float(expires_at) if isinstance(expires_at, int | float) else None
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderEntry:
-    """A sign-in at the identity provider, by the claims of the ID token."""
+def provider_entry(person: Mapping[str, Any]) -> Entry:
+    """Return the sign-in at the identity provider, by the claims of the ID token."""
+    return Entry(person, partial(_verified_address, person), partial(_ended.add, person), LOGOUT)
 
-    facts: Mapping[str, Any]
-    leads_to: str | None = LOGOUT
 
-    def check(self) -> str:
-        """Return the verified e-mail address of the person.
+def _verified_address(person: Mapping[str, Any]) -> str:
+    """Return the verified e-mail address of the person.
 
-        Raises BadInput if the provider sent no verified address, and SignInEnded after sign-out or
-        when the provider's token has expired.
-        """
-        expires_at = _expires_at(self.facts)
-        if expires_at is not None and time.time() >= expires_at:
-            raise SignInEnded("Your sign-in has ended. Sign in again.")
-        if self.facts in _ended:
-            raise SignInEnded("You signed out. Sign in again.")
-        address = self.facts.get("email")
-        # Some providers send email_verified as a text.
-        if not isinstance(address, str) or str(self.facts.get("email_verified")).lower() != "true":
-            raise BadInput("Your identity provider has not verified your e-mail address.")
-        return checked_address(address)
+    Raises BadInput if the provider sent no verified address, and SignInEnded after sign-out or when
+    the provider's token has expired.
+    """
+    expires_at = _expires_at(person)
+    if expires_at is not None and time.time() >= expires_at:
+        raise SignInEnded("Your sign-in has ended. Sign in again.")
+    if person in _ended:
+        raise SignInEnded("You signed out. Sign in again.")
+    address = person.get("email")
+    # Some providers send email_verified as a text.
+    if not isinstance(address, str) or str(person.get("email_verified")).lower() != "true":
+        raise BadInput("Your identity provider has not verified your e-mail address.")
+    return checked_address(address)
 
-    def end(self) -> None:
-        """Add the sign-in to the record of ended sign-ins."""
-        _ended.add(self.facts)
+
+class TrustedProxies(NamedTuple):
+    """The configured proxies: the header in which a proxy names people, and the addresses of the proxies."""
+
+    header: str | None
+    networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+
+    def have(self, machine: str) -> bool:
+        """Return whether a machine with this address is a proxy."""
+        address = _address(machine)
+        return address is not None and any(address in network for network in self.networks)
+
+
+@cache
+def trusted_proxies() -> TrustedProxies:
+    """Return the configured proxies, read once. Without any, this machine may tell addresses, but no people."""
+    settings = load_settings()
+    networks = settings.trusted_proxies or _LOOPBACK
+    return TrustedProxies(
+        settings.trusted_header,
+        tuple(ipaddress.ip_network(each, strict=False) for each in networks),
+    )
+
+
+def client_network(scope: Scope) -> str:
+    """Return the origin of a request: the last address in the headers of proxies that is no proxy.
+
+    For IPv6, return the network of the address, because everybody has at least 2^64 addresses.
+    """
+    proxies, client = trusted_proxies(), _peer(scope)
+    hops = ",".join(Headers(scope=scope).getlist(_FORWARDED)).split(",")
+    for hop in map(str.strip, reversed(hops)):
+        if not proxies.have(client) or _address(hop) is None:
+            break
+        client = hop
+    address = _address(client)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((int(address), 64), strict=False))
+    return client if address is None else str(address)
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address of a machine, None for any other text. An IPv4 address within an IPv6 address is IPv4."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _peer(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+class ProxyWay:
+    """People sign in at a proxy, which names the person in a header."""
+
+    key = "x-judgeboard-proxy"
+    form = None
+
+    def is_on(self) -> bool:
+        """Return whether a header is configured."""
+        return trusted_proxies().header is not None
+
+    def routes(self) -> list[Route]:
+        """Return no routes: the proxy has the pages."""
+        return []
+
+    def credential(self, scope: Scope) -> str | None:
+        """Return the person whom a request names, None if the request names several or does not come from a proxy."""
+        proxies = trusted_proxies()
+        names = Headers(scope=scope).getlist(proxies.header) if proxies.header else []
+        if not names:
+            return None
+        if not proxies.have(_peer(scope)):
+            _log_once("%s was ignored: an address that is no trusted proxy sent it", proxies.header)
+            return None
+        if len(names) > 1:
+            _log_once("%s was ignored: a request had it twice", proxies.header)
+            return None
+        return names[0].strip() or None
+
+    def entry(self, credential: str) -> Entry:
+        """Return the sign-in of the person whom a proxy named in the bytes of UTF-8. Only the proxy ends it."""
+        name = credential.encode("latin-1", "replace").decode(errors="replace")
+        return Entry({"name": name}, partial(checked_sign_in_name, name))
+
+
+@cache
+def _log_once(words: str, header: str | None) -> None:
+    _log.warning(words, header)
+
+
+PROXY = ProxyWay()
 
 
 def own_cookie(name: str, host: str) -> str:

@@ -14,7 +14,7 @@ from streamlit.web.server.starlette.starlette_routes import create_upload_routes
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, change_role
 from judgeboard_dashboard import sign_in, uploads
-from judgeboard_dashboard.sign_in import ProviderEntry, SignIn, SignIns
+from judgeboard_dashboard.sign_in import SignIn, SignIns, provider_entry
 
 MB = 1024 * 1024
 MULTIPART = {"content-type": "multipart/form-data; boundary=b"}
@@ -137,7 +137,7 @@ def test_with_sign_in_only_who_may_import_and_has_opened_the_page_uploads(
 ):
     add_person(sqlite_store, "bob@example.org", Role.LEAD, "cli:root")
     monkeypatch.setattr(sign_in, "_ended", SignIns())
-    bob = ProviderEntry({"email": "bob@example.org", "email_verified": True})
+    bob = provider_entry({"email": "bob@example.org", "email_verified": True})
     monkeypatch.setattr(uploads, "sign_in", lambda: SignIn(asked=True))
     monkeypatch.setattr(uploads, "store", lambda: sqlite_store)
     uploads._sign_ins["of bob"] = [bob]

@@ -12,7 +12,7 @@ from judgeboard.accounts.accounts import invite, person_of_link, person_of_sessi
 from judgeboard.domain import Role
 from judgeboard.people.roster import remove_person
 from judgeboard.store.api_keys import token_hash
-from judgeboard_dashboard import passwords, proxies, sign_in
+from judgeboard_dashboard import passwords, sign_in
 from judgeboard_dashboard.passwords import COOKIE, FORM, Passwords, Tries
 from judgeboard_dashboard.server import OwnCookies, SafeHeaders
 from judgeboard_dashboard.sign_in import configured_sign_in
@@ -27,7 +27,7 @@ BOTH = {"password": PASSWORD, "again": PASSWORD}
 @pytest.fixture(autouse=True)
 def unread():
     """Forget the settings of another test."""
-    cached = configured_sign_in, proxies.trusted_proxies, accounts._nobodys_hash
+    cached = configured_sign_in, sign_in.trusted_proxies, accounts._nobodys_hash
     for each in cached:
         each.cache_clear()
     yield
@@ -248,7 +248,7 @@ def test_an_address_that_nobody_but_a_trusted_proxy_tells_does_not_count(
     ]
     assert forged.count(403) == 10
     monkeypatch.setenv("JUDGEBOARD_TRUSTED_PROXIES", "10.0.0.0/8")
-    proxies.trusted_proxies.cache_clear()
+    sign_in.trusted_proxies.cache_clear()
     # The client may send such a header, to which the proxy adds the real address.
     through_proxy = [
         tries(browse("10.0.0.5"), f"name {part}", **{"x-forwarded-for": f"192.0.2.{part}, {real}"})

@@ -30,11 +30,11 @@ from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import MANAGED
 from judgeboard_dashboard.review.drafts import draft_writer
 from judgeboard_dashboard.sign_in import (
-    ProviderEntry,
     SignIn,
     SignIns,
     checked_auth,
     configured_sign_in,
+    provider_entry,
     sign_in,
 )
 from judgeboard_dashboard.widgets import texts
@@ -168,12 +168,12 @@ def test_secrets_that_cannot_be_read_let_nobody_in(tmp_path):
 @pytest.mark.parametrize("verified", [None, False, "false", 1, "yes"])
 def test_an_address_that_is_not_verified_is_not_taken(verified):
     with pytest.raises(BadInput, match="verified"):
-        ProviderEntry({"email": ANN, "email_verified": verified}).check()
+        provider_entry({"email": ANN, "email_verified": verified}).check()
 
 
 @pytest.mark.parametrize("verified", [True, "true"])
 def test_a_verified_address_is_taken_in_lower_case(verified):
-    assert ProviderEntry({"email": "Ann@Example.org", "email_verified": verified}).check() == ANN
+    assert provider_entry({"email": "Ann@Example.org", "email_verified": verified}).check() == ANN
 
 
 @pytest.mark.parametrize("seconds", [-1, 0])
