@@ -31,7 +31,7 @@ from judgeboard.judges.prompt import (
     read_prompt_file,
 )
 from judgeboard.judges.rubric_file import Rubric
-from judgeboard.llm.asking import SENT, Reading, Replied, ask
+from judgeboard.llm.asking import Reading, Replied, ask
 from judgeboard.llm.chat import ChatModel, ChatRequest, Message, RecordedChat, read_replies
 from judgeboard.llm.endpoint import (
     Address,
@@ -77,16 +77,6 @@ class Judge(AskedJudge, Protocol):
         Raises EndpointRefused if no call can succeed before the key, the address or the model name
         is corrected.
         """
-
-
-async def judge_with_requests(judge: Judge, item: JudgeInput) -> tuple[Verdict, list[ChatRequest]]:
-    """Return the verdict of a judge on ``item``, and the requests as they were sent."""
-    requests: list[ChatRequest] = []
-    token = SENT.set(requests)
-    try:
-        return await judge.judge(item), requests
-    finally:
-        SENT.reset(token)
 
 
 T = TypeVar("T")

@@ -11,9 +11,6 @@ from judgeboard.llm.chat import ChatRequest, Message, NoReply, Reply, TokenChanc
 from judgeboard.llm.endpoint import FREE, ModelEndpoint
 from judgeboard.text import EXPECTED, shortened
 
-SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
-"""The list to which each request is added as sent, for later; None if requests are not needed."""
-
 
 class UnsentRequest(NamedTuple):
     """A request that is not sent, with the model."""
@@ -27,7 +24,7 @@ _UNSENT: ContextVar[list[UnsentRequest] | None] = ContextVar("unsent", default=N
 
 @contextmanager
 def unsent_requests() -> Iterator[list[UnsentRequest]]:
-    """Collect the requests of the context without sending; each request seems to fail. For estimates."""
+    """Collect the requests of the context without sending; each request seems to fail."""
     requests: list[UnsentRequest] = []
     token = _UNSENT.set(requests)
     try:
@@ -100,7 +97,6 @@ async def ask(
     if unsent is not None:
         unsent.append(UnsentRequest(endpoint, request))
         return Replied(None, StepRecord(Status.ERROR, cost_micro=0, error="not sent"))
-    _keep(request)
     replied = _heard(await endpoint.chat.complete(request), request, parse, whole=repair is None)
     first = replied.record
     repairable = first.status is Status.UNPARSABLE and first.attempts[-1].status != "truncated"
@@ -108,7 +104,6 @@ async def ask(
         answered: Message = {"role": "assistant", "content": first.raw or ""}
         question: Message = {"role": "user", "content": repair(first.error or "")}
         again = replace(request, messages=[*request.messages, answered, question], repair=True)
-        _keep(again)
         replied = _heard(await endpoint.chat.complete(again), again, parse, whole=False)
         second = replied.record
         if second.status is Status.ERROR:
@@ -139,12 +134,6 @@ async def ask(
             latency_ms=_total(attempt.latency_ms for attempt in replied.record.attempts),
         ),
     )
-
-
-def _keep(request: ChatRequest) -> None:
-    requests = SENT.get()
-    if requests is not None:
-        requests.append(request)
 
 
 def _heard(

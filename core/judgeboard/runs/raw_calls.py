@@ -7,9 +7,9 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput
 from judgeboard.errors import JudgeboardError
-from judgeboard.judges.judge import JudgeOptions, judge_with_requests
-from judgeboard.llm.chat import Message, RecordedChat
-from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.judges.judge import Judge, JudgeOptions
+from judgeboard.llm.asking import UnsentRequest, unsent_requests
+from judgeboard.llm.chat import Message
 from judgeboard.registry.judge_kinds import JUDGES, asks_model, kind_of
 from judgeboard.runs.judging import options_of_version
 from judgeboard.runs.runner import run_blocking
@@ -62,11 +62,6 @@ def raw_calls(
     return raw
 
 
-class _UnsentOptions(JudgeOptions):
-    def endpoint(self, asker: str) -> ModelEndpoint:  # noqa: ARG002 - the signature of `JudgeOptions`
-        return ModelEndpoint(RecordedChat({}), self.model or "")  # without replies
-
-
 def sent_messages(
     connection: Connection, version: StoredVersion, item: JudgeInput
 ) -> tuple[Message, ...]:
@@ -78,8 +73,14 @@ def sent_messages(
     try:
         options = options_of_version(connection, version)
         kind = options.pop("kind")
-        judge = JUDGES[kind].make(_UnsentOptions(**options))
-        _, requests = run_blocking(judge_with_requests, judge, item)
+        judge = JUDGES[kind].make(JudgeOptions(**options, api_key="none"))
+        [unsent, *_] = run_blocking(_unsent_requests, judge, item)
     except (JudgeboardError, LookupError, TypeError, ValueError):  # parameters of another release
         return ()
-    return tuple(requests[0].messages)
+    return tuple(unsent.request.messages)
+
+
+async def _unsent_requests(judge: Judge, item: JudgeInput) -> list[UnsentRequest]:
+    with unsent_requests() as requests:
+        await judge.judge(item)
+    return requests
