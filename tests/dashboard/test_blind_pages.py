@@ -9,7 +9,7 @@ import streamlit as st
 from alert_checks import check
 from app_pages import button_labels, charts, markup, shown
 from graded_log import GradedLog, nine_weeks
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule
+from judgeboard.alerts.rules import add_alert_rule
 from judgeboard.domain import AlertCondition, QueueOrder
 from judgeboard.health import record
 from judgeboard.measure import scored_labels
@@ -17,6 +17,7 @@ from judgeboard.measure.alarms import watch
 from judgeboard.measure.rates import rate_of
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import assign_queue, close_queue, create_queue
+from judgeboard.settings.sections import AlertSettings
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import new_queue
 from judgeboard_dashboard.app import FIRST, TABS
@@ -172,12 +173,12 @@ def half_hidden(store, hidden_bad):
     log, to = GradedLog(store), "command"
     nine_weeks(log, 10, query_type="open")
     nine_weeks(log, hidden_bad, query_type="secret")
-    for rule in (
-        WrittenRule(name="mean", when=AlertCondition.LEVEL, to=(to,), below=0.8),
-        WrittenRule(name="flags", when=AlertCondition.OPEN_FLAGS, to=(to,), above=100),
-        WrittenRule(name="alarms", when=AlertCondition.ALARM, to=(to,)),
-    ):
-        add_alert_rule(store, rule, "Lead")
+    for name, settings in {
+        "mean": AlertSettings(when=AlertCondition.LEVEL, to=(to,), below=0.8),
+        "flags": AlertSettings(when=AlertCondition.OPEN_FLAGS, to=(to,), above=100),
+        "alarms": AlertSettings(when=AlertCondition.ALARM, to=(to,)),
+    }.items():
+        add_alert_rule(store, name, settings, "Lead")
     mara, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Lead"))
     create_queue(store, secret_queue("secret", 360), by=lead, assigned=(mara,))
     watch(store, by="test")

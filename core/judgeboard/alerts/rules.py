@@ -22,7 +22,6 @@ from judgeboard.measure.notes import Note, note
 from judgeboard.measure.trend_figures import MEASURES, find_criterion
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.runs.rules import checked_name
-from judgeboard.settings.fields import Text
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.settings.sections import AlertSettings, fields_of
 from judgeboard.store.clock import utc_now
@@ -67,16 +66,10 @@ def quiet_hours(text: str) -> QuietHours:
     return QuietHours(time(int(match[1]), int(match[2])), time(int(match[3]), int(match[4])), zone)
 
 
-class WrittenRule(AlertSettings):
-    """An alert rule as in a file or on the command line, before `checked_rule`."""
-
-    name: Text
-
-
 _OF_LEVELS = ("below", "measure", "criterion", "judge", "last")
 
 
-def _level(settings: WrittenRule) -> tuple[float, Level]:
+def _level(settings: AlertSettings) -> tuple[float, Level]:
     """Return the threshold and the level of a level rule."""
     if settings.after is not None:
         raise BadInput(
@@ -120,9 +113,11 @@ def _level(settings: WrittenRule) -> tuple[float, Level]:
     )
 
 
-def checked_rule(settings: WrittenRule, by: str = "", now: datetime | None = None) -> AlertRule:
+def checked_rule(
+    name: str, settings: AlertSettings, by: str = "", now: datetime | None = None
+) -> AlertRule:
     """Return the rule that ``by`` adds; raise BadInput, with the name of the field first."""
-    name = checked_name(RuleKind.ALERT, settings.name)
+    name = checked_name(RuleKind.ALERT, name)
     if settings.when not in CONDITIONS:
         raise BadInput(
             f"when: no condition {settings.when!r}; the conditions are {', '.join(CONDITIONS)}"
@@ -185,14 +180,14 @@ def unset_webhooks(destinations: Iterable[str]) -> Note | None:
 
 
 def add_alert_rule(
-    store: Store, settings: WrittenRule, actor: Actor, now: datetime | None = None
+    store: Store, name: str, settings: AlertSettings, actor: Actor, now: datetime | None = None
 ) -> AlertRule:
     """Add an alert rule, which workers evaluate from now on.
 
     Raises BadInput if a field or the name is not usable, NotFound if a level names an unknown judge
     or criterion, and MissingSetting if no message could be sent.
     """
-    rule = checked_rule(settings, actor_name(actor), now)
+    rule = checked_rule(name, settings, actor_name(actor), now)
     for destination in rule.destinations:
         try:
             check_settings(destination)

@@ -181,14 +181,15 @@ def add_alert(name: str, **fields: object) -> None:
     message when it ends. Addresses of webhooks are secret, so they are not stored: a rule names the
     environment variable that has the address. Workers evaluate the rules every minute.
     """
-    from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_webhooks
+    from judgeboard.alerts.rules import add_alert_rule, unset_webhooks
     from judgeboard.settings.option_words import checked
+    from judgeboard.settings.sections import AlertSettings
 
     store = options.open_store(create=True)
     values = {key: value for key, value in fields.items() if value not in (None, ())}
-    alert_rule = checked(WrittenRule, {"name": name} | values)
-    rule = add_alert_rule(store, alert_rule, options.actor())
-    _show(store, rule, warned([unset_webhooks(alert_rule.to)]))
+    settings = checked(AlertSettings, values)
+    rule = add_alert_rule(store, name, settings, options.actor())
+    _show(store, rule, warned([unset_webhooks(settings.to)]))
     options.suggest("rule", "test", rule.name)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlalchemy import Connection
 
-from judgeboard.alerts.rules import WrittenRule, checked_rule, fault_in_project
+from judgeboard.alerts.rules import checked_rule, fault_in_project
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
 from judgeboard.llm.endpoint import PROVIDERS
@@ -61,6 +61,6 @@ def settings_faults(settings: Settings, connection: Connection | None) -> Iterat
             yield error
     for name, alert in settings.alerts.items():
         try:
-            checked_rule(WrittenRule(name=name, **dict(alert)))
+            checked_rule(name, alert)
         except BadInput as error:
             yield fault_in_project(settings.fail, str(error), "alerts", name)

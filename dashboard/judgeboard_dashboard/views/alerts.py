@@ -11,7 +11,6 @@ from judgeboard.alerts.events import send_test
 from judgeboard.alerts.levels import DEFAULT_WINDOW, LEAST_ANSWERS, LEVEL_MEASURES, levels_now
 from judgeboard.alerts.rules import (
     DAILY,
-    WrittenRule,
     add_alert_rule,
     limits_words,
     reminder_words,
@@ -22,6 +21,7 @@ from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.runs.rules import LONGEST_NAME
 from judgeboard.settings.option_words import checked
+from judgeboard.settings.sections import AlertSettings
 from judgeboard.store.alerts import latest_deliveries, open_events
 from judgeboard.store.criteria import Criterion, criteria_by_judge
 from judgeboard.store.jobs import live_workers
@@ -192,7 +192,6 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     if button("Add rule", key="alert_add", type="primary", disabled=not usable):
         with saving():
             fields = {
-                "name": name,
                 "when": when_,
                 "to": [line for line in to.splitlines() if line.strip()],
                 "above": above,
@@ -201,7 +200,9 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
                 "remind": remind or DAILY,
                 "quiet": quiet.strip() or None,
             }
-            rule = add_alert_rule(store(), checked(WrittenRule, fields | of_level), reviewer)
+            rule = add_alert_rule(
+                store(), name, checked(AlertSettings, fields | of_level), reviewer
+            )
             with reading() as connection:
                 has_worker = bool(live_workers(connection))
             confirm(
@@ -214,7 +215,7 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
 
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:
-    """Show the fields of a level; return the arguments of `WrittenRule`."""
+    """Show the fields of a level; return the arguments of `AlertSettings`."""
     measures: dict[str, dict[str, str]] = {
         capital(MEASURES[each].words): {"measure": each} for each in LEVEL_MEASURES
     }

@@ -18,7 +18,7 @@ from judgeboard.alerts import events
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.delivery import send
 from judgeboard.alerts.events import evaluate, follow
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule, quiet_hours
+from judgeboard.alerts.rules import add_alert_rule, quiet_hours
 from judgeboard.cli.app import run
 from judgeboard.domain import AlertCondition, MessageKind, RuleKind, RuleState, Status
 from judgeboard.errors import BadInput
@@ -26,6 +26,7 @@ from judgeboard.runs.judging_rules import add_rule
 from judgeboard.runs.rules import change_rule
 from judgeboard.runs.worker import Worker
 from judgeboard.settings import masking
+from judgeboard.settings.sections import AlertSettings
 from judgeboard.store.alerts import (
     begin_attempt,
     due_deliveries,
@@ -53,9 +54,8 @@ TO_HOOK = ("webhook:env:HOOK_URL",)
 
 
 def add(store, name="workers", when="missing_worker", **fields):
-    add_alert_rule(
-        store, WrittenRule(**{"name": name, "when": when, "to": TO_HOOK} | fields), "Mara", START
-    )
+    settings = AlertSettings(**{"when": when, "to": TO_HOOK} | fields)
+    add_alert_rule(store, name, settings, "Mara", START)
 
 
 def rules(store):

@@ -11,10 +11,11 @@ from engines import on_sqlite
 from graded_log import read
 from judgeboard.alerts import levels
 from judgeboard.alerts.levels import level_figures, levels_now
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule, checked_rule, limits_words
+from judgeboard.alerts.rules import add_alert_rule, checked_rule, limits_words
 from judgeboard.domain import AlertCondition, DimensionScore
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.measure.notes import note
+from judgeboard.settings.sections import AlertSettings
 from judgeboard.store import day_sums
 from judgeboard.store.alerts import open_events
 from judgeboard.store.rules import list_rules
@@ -31,11 +32,11 @@ SLICES = "only: a slice is query_type=VALUE, source=VALUE or metadata.KEY=VALUE"
 
 
 def level(**fields):
-    return WrittenRule(**{"name": "low", "when": "level", "to": ("webhook:env:HOOK_URL",)} | fields)
+    return AlertSettings(**{"when": "level", "to": ("webhook:env:HOOK_URL",)} | fields)
 
 
 def add(log, **fields):
-    add_alert_rule(log.store, level(**fields), "Mara", NOW)
+    add_alert_rule(log.store, "low", level(**fields), "Mara", NOW)
 
 
 def rules(log):
@@ -44,12 +45,12 @@ def rules(log):
 
 def figures(log, **fields):
     """The subject, value, n and whether the threshold is passed, of each slice."""
-    every = read(log.store, level_figures, checked_rule(level(**fields)), NOW)
+    every = read(log.store, level_figures, checked_rule("low", level(**fields)), NOW)
     return [(each.subject, each.value, each.n, each.is_met) for each in every]
 
 
 def sentences(log, **fields):
-    return read(log.store, levels_now, checked_rule(level(**fields)), NOW)
+    return read(log.store, levels_now, checked_rule("low", level(**fields)), NOW)
 
 
 @on_sqlite
@@ -222,7 +223,7 @@ def test_a_level_is_stored_listed_and_imported_unchanged(log, capsys):
     (stored,) = rules(log)
     assert (stored.condition, stored.level, stored.subjects) == (
         AlertCondition.LEVEL,
-        checked_rule(level(**rule)).level,
+        checked_rule("low", level(**rule)).level,
         ("query_type=QA",),
     )
     limits = ("groundedness < 0.7", "7 days", "judge rag", "query_type=QA")
@@ -276,4 +277,4 @@ def test_a_level_is_stored_listed_and_imported_unchanged(log, capsys):
 )
 def test_a_level_that_cannot_be_read_is_refused_with_its_field(fields, reason):
     with pytest.raises(BadInput, match=f"^{re.escape(reason)}"):
-        checked_rule(level(**fields))
+        checked_rule("low", level(**fields))

@@ -10,7 +10,7 @@ import pytest
 import judgeboard
 from job_steps import ended, working
 from judgeboard import Decision, Grade
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule
+from judgeboard.alerts.rules import add_alert_rule
 from judgeboard.domain import Response, Role, RuleKind, RuleState
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
@@ -29,6 +29,7 @@ from judgeboard.runs.jobs import cancel_job, request_rejudge
 from judgeboard.runs.judging import judge_pending
 from judgeboard.runs.judging_rules import add_rule, set_judge
 from judgeboard.runs.rules import change_rule
+from judgeboard.settings.sections import AlertSettings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.forgetting import forget_response
@@ -175,8 +176,8 @@ def push_target(case):
 
 
 def alert_rule(case):
-    cost = WrittenRule(name="cost", when="spend", above=5, to=("slack:env:SLACK_URL",))
-    add_alert_rule(case.store, cost, case.lead)
+    cost = AlertSettings(when="spend", above=5, to=("slack:env:SLACK_URL",))
+    add_alert_rule(case.store, "cost", cost, case.lead)
 
 
 def done_job(case, ask=job):

@@ -10,12 +10,13 @@ from app_pages import click, enter, labels, press, shown, table, table_rows, tex
 from graded_log import GradedLog
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.levels import LEVEL_MEASURES
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule
+from judgeboard.alerts.rules import add_alert_rule
 from judgeboard.domain import AlertCondition, DimensionScore, MessageKind, RuleKind, RuleState
 from judgeboard.measure.notes import note
 from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.runs.judging_rules import add_rule, rule_progress
 from judgeboard.runs.rules import change_rule
+from judgeboard.settings.sections import AlertSettings
 from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, store_delivery
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
@@ -154,7 +155,7 @@ def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
 def test_only_the_level_of_the_chosen_rule_is_computed(open_page, page_store, monkeypatch):
     written = {"when": "level", "to": ("slack:env:SLACK_URL",), "below": 0.7}
     for name in ("first", "second", "third"):
-        add_alert_rule(page_store, WrittenRule(name=name, **written), "Mara")
+        add_alert_rule(page_store, name, AlertSettings(**written), "Mara")
     computed = []
 
     def recorded(_connection, rule):
