@@ -20,7 +20,13 @@ from urllib.parse import unquote
 
 import httpcore
 
-from judgeboard.alerts.destinations import address_in, alert_command, destination_of, mail_server
+from judgeboard.alerts.destinations import (
+    address_in,
+    alert_command,
+    destination_of,
+    mail_sender,
+    mail_server,
+)
 from judgeboard.domain import MessageKind
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.settings.masking import without_secrets
@@ -232,25 +238,24 @@ def _send_mail(to: str, message: Message) -> None:
     server = mail_server()
     mail = email.message.EmailMessage(policy=email.policy.SMTP)
     mail["Subject"] = " ".join(f"[Judgeboard] {message['title']}".split())
-    mail["From"], mail["To"] = server.sender, to
+    mail["From"], mail["To"] = mail_sender(server), to
     mail["Date"] = email.utils.format_datetime(utc_now())
     mail["Message-ID"] = f"<{message['id']}@judgeboard>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(f"{message['text']}\n\nRule: {message['rule']}\nMessage: {message['id']}\n")
-    address = server.address
     try:
-        host, context = address.hostname or "", ssl.create_default_context()
-        if address.scheme == "smtps":
+        host, context = server.hostname or "", ssl.create_default_context()
+        if server.scheme == "smtps":
             connection: smtplib.SMTP = smtplib.SMTP_SSL(
-                host, address.port or 465, timeout=_TIMEOUT_S, context=context
+                host, server.port or 465, timeout=_TIMEOUT_S, context=context
             )
         else:
-            connection = smtplib.SMTP(host, address.port or 25, timeout=_TIMEOUT_S)
+            connection = smtplib.SMTP(host, server.port or 25, timeout=_TIMEOUT_S)
         with closing(connection):  # also if the server refuses the login
-            if address.scheme == "smtp+starttls":
+            if server.scheme == "smtp+starttls":
                 connection.starttls(context=context)
-            if address.password is not None:
-                connection.login(unquote(address.username or ""), unquote(address.password))
+            if server.password is not None:
+                connection.login(unquote(server.username or ""), unquote(server.password))
             with connection:  # ends with QUIT
                 connection.send_message(mail)
     except smtplib.SMTPRecipientsRefused as error:

@@ -59,7 +59,7 @@ def check_settings(destination: str) -> None:
     """
     kind = destination_of(destination).kind
     if kind == "email":
-        mail_server()
+        mail_sender(mail_server())
     elif kind == "command":
         alert_command()
 
@@ -88,32 +88,32 @@ def address_in(variable: str, schemes: Iterable[str]) -> SplitResult:
     return address
 
 
-class MailServer(NamedTuple):
-    """The address of the mail server, which may have a login, and the e-mail address of the sender."""
-
-    address: SplitResult
-    sender: str
+_SENDER = {variable_of("smtp_from"): "judgeboard@example.org"}  # an example
 
 
-def mail_server() -> MailServer:
-    """Return the mail server; raise BadInput if not usable, MissingSetting if the server or the sender is not set."""
+def mail_server() -> SplitResult:
+    """Return the address of the mail server, which may have a login; raise BadInput, or MissingSetting if not set."""
     settings, variable = load_settings(), variable_of("smtp")
-    sender_example = {variable_of("smtp_from"): "judgeboard@example.org"}
     if not settings.smtp:
-        examples = {variable: "smtp://mail.example.org"} | (
-            {} if settings.smtp_from else sender_example
-        )
+        examples = {variable: "smtp://mail.example.org"} | ({} if settings.smtp_from else _SENDER)
         raise MissingSetting(
             f"the environment variable {variable} is not set (the mail server)", examples
         )
     address = address_in(variable, ("smtp", "smtp+starttls", "smtps"))
     if address.scheme == "smtp" and address.password is not None:
         raise BadInput(f"{variable} has a password: use smtps:// or smtp+starttls://")
-    sender = settings.smtp_from or unquote(address.username or "")
+    return address
+
+
+def mail_sender(server: SplitResult) -> str:
+    """Return the e-mail address of the sender, by default the login; raise MissingSetting if there is none."""
+    sender = load_settings().smtp_from or unquote(server.username or "")
     if "@" not in sender:
-        message = f"the environment variable {variable_of('smtp_from')} has no e-mail address (the sender)"
-        raise MissingSetting(message, sender_example)
-    return MailServer(address, sender)
+        raise MissingSetting(
+            f"the environment variable {variable_of('smtp_from')} has no e-mail address (the sender)",
+            _SENDER,
+        )
+    return sender
 
 
 def alert_command() -> list[str]:
