@@ -70,7 +70,7 @@ GROUPS = with_commands_of_methods(
         },
         "Review": {
             "flags": "flags",
-            "queue": ("queue", {"schema": "schema"}),
+            "queue": ("queue", {"schema": "queue"}),
         },
         "Measure": {
             "stats": "figures",
@@ -80,13 +80,13 @@ GROUPS = with_commands_of_methods(
                 {"threshold": "threshold", "stand": "threshold"},
             ),
             "trends": "trends",
-            "compare": ("compare", {"versions": "comparisons"}),
+            "compare": "compare",
         },
         "Improve": {
             "test": "judge_tests",
         },
         "Connect": {
-            "sources": ("sources", {"keys": "keys"}),
+            "sources": ("sources", {"keys": "sources"}),
             "rule": "rule",
             "push": "push",
             "pull": "push",
