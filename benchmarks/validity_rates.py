@@ -25,10 +25,9 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from judgeboard.domain import JudgeVersion
-from judgeboard.measure.confident_verdicts import measure_confident_verdicts
 from judgeboard.measure.plans import plan_labels, plan_versions
 from judgeboard.measure.rates import measure_rate
-from judgeboard.measure.thresholds import Goal, measure_threshold
+from judgeboard.measure.thresholds import Goal, measure_confident_verdicts, measure_threshold
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.opening import open_store

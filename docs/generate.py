@@ -458,7 +458,7 @@ RESULTS: Mapping[str, str] = {
     "stats": "judgeboard.measure_log",
     "doctor": "judgeboard.health.doctor.check_endpoint",
     "labels threshold": "judgeboard.measure.thresholds.measure_threshold",
-    "labels stand": "judgeboard.measure.confident_verdicts.measure_confident_verdicts",
+    "labels stand": "judgeboard.measure.thresholds.measure_confident_verdicts",
 }
 """Command to the function whose result it prints as JSON."""
 

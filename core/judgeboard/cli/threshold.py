@@ -134,7 +134,7 @@ def stand_command(
     labels chooses this threshold, the other half measures it. The command changes nothing.
     """
     from judgeboard.formats.output import text_lines
-    from judgeboard.measure.confident_verdicts import measure_confident_verdicts
+    from judgeboard.measure.thresholds import measure_confident_verdicts
 
     members = () if jury is None else options.listed(jury)
     if jury is not None and len(members) < 2:

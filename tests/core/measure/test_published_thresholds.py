@@ -7,12 +7,12 @@ import pytest
 
 from estimates import value_and_ends
 from judgeboard.flags.rules import sampling_number
-from judgeboard.measure.confident_verdicts import confident_verdicts
 from judgeboard.measure.scored_labels import JudgedScores, ScoredLabels, ScoredSample, flag_from
 from judgeboard.measure.thresholds import (
     CHOSEN,
     Goal,
     advised_setting,
+    confident_verdicts,
     replayed,
     threshold_result,
 )

@@ -14,7 +14,6 @@ from estimates import value_and_ends
 from graded_log import BAD, GOOD, labels_in, labels_where
 from judgeboard.domain import Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.measure.confident_verdicts import measure_confident_verdicts
 from judgeboard.measure.corrected_trend import corrected_trend
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
@@ -30,6 +29,7 @@ from judgeboard.measure.thresholds import (
     advised_setting,
     cost_decision,
     decision,
+    measure_confident_verdicts,
     measure_threshold,
     replayed,
     setting_of,
