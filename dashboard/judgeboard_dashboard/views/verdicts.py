@@ -6,13 +6,18 @@ from functools import partial
 import streamlit as st
 
 from judgeboard.errors import BadInput
-from judgeboard.formats.output import Table
+from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.measure.agreement import agreement_of
 from judgeboard.measure.choice import AgreementChoice
 from judgeboard.measure.samples import judging_version
-from judgeboard.measure.verdict_changes import Compared, ComparisonPage, Direction, comparison_page
+from judgeboard.measure.verdict_changes import (
+    Compared,
+    Comparison,
+    ComparisonPage,
+    Direction,
+    comparison_page,
+)
 from judgeboard.measure.versus import compare_versions
-from judgeboard.reports.verdict_changes import COUNTS, change_table
 from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.listing import LinePage
 from judgeboard.store.runs import get_run, run_counts
@@ -49,6 +54,19 @@ DIRECTIONS: Mapping[str, str] = {
     Direction.AWAY.value: "Away from people",
 }
 Pairs = Callable[..., list[VerdictPair]]
+
+_PEOPLE = {"good": "grounded", "bad": "hallucinated"}
+_DIRECTIONS = {"towards": "towards people", "away": "away from people"}
+
+
+COUNT_COLUMNS: Columns[Comparison] = {
+    Column("Verdicts", "count"): lambda both: both.compared,
+    Column("From bad to good", "count"): lambda both: both.now_good,
+    Column("From good to bad", "count"): lambda both: both.now_bad,
+    Column("Graded by people", "count"): lambda both: both.graded,
+    Column("Old right", "count"): lambda both: both.old_right,
+    Column("New right", "count"): lambda both: both.new_right,
+}
 
 
 def verdicts() -> None:
@@ -134,7 +152,7 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
     if not page.comparison.rows:
         sentence("No answer has both an old and a new verdict.")
         return
-    show_rows(Table.of([page.comparison], COUNTS), key=f"changes_counts_{name}")
+    show_rows(Table.of([page.comparison], COUNT_COLUMNS), key=f"changes_counts_{name}")
     if page.comparison.graded:
         st.segmented_control(
             "Verdicts",
@@ -149,7 +167,7 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
         caption(f"No verdict moved {DIRECTIONS[chosen_direction].lower()}.")
         return
     place = choose_row(
-        change_table(page),
+        _change_table(page),
         key=f"changes_{name}_{chosen_direction}_{offset}",
         most=8,
         columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=75)},
@@ -165,7 +183,7 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
             str(earlier) if offset else None,
         ),
         "verdict",
-        lambda: change_table(read()),
+        lambda: _change_table(read()),
         query=query,
         more=" · changes between good and bad first",
     )
@@ -202,6 +220,39 @@ def _two_verdicts(change: Compared, texts: PairTexts) -> None:
             key="open_item",
             icon=":material/open_in_full:",
         )
+
+
+def _change_table(page: ComparisonPage) -> Table:
+    """Return the verdicts of a page, one row per answer."""
+
+    def text_of(row: Compared, name: str) -> str | None:
+        return getattr(page.texts.get(row.pair.response_id), name, None)
+
+    def question_of(row: Compared) -> str | None:
+        question = text_of(row, "question")
+        return None if question is None else " ".join(question.split())
+
+    columns: Columns[Compared] = {
+        Column("Question", width=250): question_of,
+        Column("Old", "number", width=60, help="Groundedness of the old verdict"): lambda row: (
+            row.pair.old.groundedness
+        ),
+        Column("New", "number", width=60, help="Groundedness of the new verdict"): lambda row: (
+            row.pair.new.groundedness
+        ),
+        Column("Change", "number"): lambda row: row.change,
+        Column(
+            "Flip", width=85, help="New verdict, if it differs between good and bad"
+        ): lambda row: f"now {row.flip}" if row.flip else None,
+        Column(
+            "Direction", width=130, help="Whether a changed verdict moved to the side of people"
+        ): lambda row: _DIRECTIONS[row.direction] if row.direction else None,
+        Column("Old quality", "integer", width=90): lambda row: row.pair.old.quality,
+        Column("New quality", "integer", width=95): lambda row: row.pair.new.quality,
+        Column("People", width=100): lambda row: _PEOPLE[row.people] if row.people else None,
+        Column("Id", width=125): lambda row: text_of(row, "external_id"),
+    }
+    return Table.of(page.shown, columns)
 
 
 with page():
