@@ -197,7 +197,7 @@ def config_command(schema: bool, confirms: bool) -> int:
 
     Exit code 2: the database exists but cannot be opened, or a value cannot be used.
     """
-    from judgeboard.health.project import settings_faults
+    from judgeboard.health.doctor import settings_faults
     from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings.model import Settings, load_settings, shown_settings
     from judgeboard.settings.project_file import confirm

@@ -1,8 +1,8 @@
-"""Checks the requirements of judging and serving, and names the fix of each fault."""
+"""Checks the requirements of judging and serving, and the settings; names the fix of each fault."""
 
 import asyncio
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,29 +11,38 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from judgeboard.alerts.rules import checked_rule, fault_in_project
 from judgeboard.domain import JudgeInput, Status, Verdict
-from judgeboard.errors import DamagedDatabase, JudgeboardError, MissingDatabase
+from judgeboard.errors import BadInput, DamagedDatabase, JudgeboardError, MissingDatabase
 from judgeboard.flags.rules import RULES
-from judgeboard.health.project import settings_faults
 from judgeboard.llm.endpoint import PROVIDERS, choose_provider
 from judgeboard.registry.judge_kinds import JUDGES
 from judgeboard.registry.masks import mask_kinds
 from judgeboard.registry.methods import methods
 from judgeboard.registry.plugins import Plugin, Registry
 from judgeboard.registry.tools import IMPORTS, TARGETS
+from judgeboard.reviews.queues import check_flag_rules
 from judgeboard.runs.judging import make_judge
 from judgeboard.settings.masking import masked
-from judgeboard.settings.model import load_settings, provider_address, setting_hashes
+from judgeboard.settings.model import Settings, load_settings, provider_address, setting_hashes
 from judgeboard.store.engine import Readable, Store, damaged
+from judgeboard.store.filters import parse_where
 from judgeboard.store.integrity import MOST_FAULTS, check_integrity, compare_hashes
 from judgeboard.store.jobs import worker_settings
 from judgeboard.store.opening import open_store
 from judgeboard.store.overview import count_log, count_open_flags
+from judgeboard.store.settings import check_primary_judge
 from judgeboard.text import counted
 
 _SMALL = JudgeInput(
     0, "What colour is the sky?", "The sky is blue.", ("On a clear day the sky is blue.",)
 )
+
+_CHOICES: Mapping[tuple[str, str], Mapping[str, object]] = {
+    ("judges", "kind"): JUDGES,
+    ("judges", "provider"): PROVIDERS,
+    ("judging_rules", "provider"): PROVIDERS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +142,51 @@ def _settings_findings(store: Store) -> Iterator[Finding]:
 def _fault_findings(connection: Connection | None) -> Iterator[Finding]:
     for fault in settings_faults(load_settings(), connection):
         yield Finding(ok=False, what="settings", fix=str(fault))
+
+
+def settings_faults(settings: Settings, connection: Connection | None) -> Iterator[BadInput]:
+    """Yield an error with its place for each setting below that names something unknown.
+
+    These settings are the primary judge, the kind and the provider of a judge, the preset of a
+    queue, the provider of a judging rule, the filters of queues and judging rules, the options of a
+    flag rule, and all fields of an alert. Without a database, a rule or a judge that exists only
+    there is unknown.
+    """
+    try:
+        check_primary_judge(connection)
+    except BadInput as error:
+        yield error
+    for (section, field), choices in _CHOICES.items():
+        for name, table in getattr(settings, section).items():
+            value = getattr(table, field)
+            if value is not None and value not in choices:
+                yield settings.fail(
+                    f"{value!r} is unknown; known: {', '.join(choices)}", section, name, field
+                )
+    for section in ("queues", "judging_rules"):
+        for name, table in getattr(settings, section).items():
+            try:
+                check_flag_rules(connection, parse_where(table.where))
+            except BadInput as error:
+                yield settings.fail(str(error), section, name, "where")
+    for name in settings.flag_rules:
+        model = RULES[name].options if name in RULES else None
+        if model is None:
+            names = (
+                ", ".join(rule.name for rule in RULES.values() if rule.options is not None)
+                or "none"
+            )
+            yield settings.fail(f"has no options; known: {names}", "flag_rules", name)
+            continue
+        try:
+            settings.options_of(name, model)
+        except BadInput as error:
+            yield error
+    for name, alert in settings.alerts.items():
+        try:
+            checked_rule(name, alert)
+        except BadInput as error:
+            yield fault_in_project(settings.fail, str(error), "alerts", name)
 
 
 def plugins() -> list[Plugin]:
