@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from judgeboard.domain import OVERALL, DimensionScore, JudgeInput, Verdict
@@ -20,26 +20,17 @@ from judgeboard.judges.prompt import (
     fill,
     item_task,
 )
-from judgeboard.judges.replies import Form, entry_field, number_field
+from judgeboard.judges.replies import Answers, Form, entry_field, number_field
 from judgeboard.judges.rubric_file import (
     SCALE,
     Rubric,
     default_rubric,
     read_rubric,
 )
-from judgeboard.llm.asking import Reading
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.text import shortened
 
 _MOST_NAMED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredRubric:
-    """A valid reply: the scores of the dimensions and overall; ``note`` names missing and unknown dimensions."""
-
-    scores: tuple[DimensionScore, ...]
-    note: str | None
 
 
 def _form(rubric: Rubric) -> Form:
@@ -53,31 +44,31 @@ def _form(rubric: Rubric) -> Form:
     return Form(entries, partial=True)
 
 
-def parse_scores(text: str, rubric: Rubric) -> Reading[ScoredRubric]:
-    """Read a reply. A dimension that is absent or null has no value.
+def _scores(rubric: Rubric, answers: Answers) -> list[DimensionScore]:
+    """Return the scores of the dimensions and overall. A dimension that is absent or null has no value.
 
-    The overall score is the weighted mean of the other dimensions. Raises UnusableReply with the
-    reason, also if no dimension has a score.
+    The overall score is the weighted mean of the other dimensions.
     """
-    (values, reasons, extras), notes = (reading := _form(rubric).parse(text)).value, reading.notes
-    values_by_name = {name: value for name, value in values.items() if value is not None}
+    levels, reasons = answers.values, answers.reasons
     scores = [
-        DimensionScore(each.name, values_by_name.get(each.name), each.scale, reasons.get(each.name))
+        DimensionScore(each.name, levels.get(each.name), each.scale, reasons.get(each.name))
         for each in rubric.dimensions
     ]
-    total = rubric.overall(values_by_name)
-    if total is not None:
-        scores.append(DimensionScore(OVERALL, total, SCALE))
-    names = list(rubric.weights)
-    missing_names = [name for name in names if name not in values_by_name]
-    unknown = [shortened(name, 60) for name in extras]
+    total = rubric.overall({name: value for name, value in levels.items() if value is not None})
+    return scores if total is None else [*scores, DimensionScore(OVERALL, total, SCALE)]
+
+
+def _gaps(rubric: Rubric, answers: Answers) -> str | None:
+    """Return the dimensions that are missing in a reply, and what is no dimension; None if there are none."""
+    missing_names = [name for name in rubric.weights if answers.values.get(name) is None]
+    unknown = [shortened(name, 60) for name in answers.others]
     parts = []
     if missing_names:
         parts.append(f"Not scored by the judge: {', '.join(missing_names)}.")
     if unknown:
         more_words = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
         parts.append(f"Not of this rubric: {', '.join(unknown[:_MOST_NAMED])}{more_words}.")
-    return Reading(ScoredRubric(tuple(scores), " ".join(parts) or None), notes)
+    return " ".join(parts) or None
 
 
 class RubricJudge(ModelJudge):
@@ -112,7 +103,7 @@ class RubricJudge(ModelJudge):
         named_options = options.model_copy(update={"name": options.name or rubric.name})
         super().__init__(endpoint, named_options, params=params)
         self.rubric = rubric
-        self._schema = _form(rubric).schema  # reasons come before scores
+        self._form = _form(rubric)  # reasons come before scores
         sections = self._prompt.sections
         names = [dimension.name for dimension in rubric.dimensions]
         middle = {each.name: each.values[len(each.levels) // 2] for each in rubric.dimensions}
@@ -145,21 +136,22 @@ class RubricJudge(ModelJudge):
         instructions += [section for section in sections if section not in instructions]
         messages = chat([*instructions, reply], item_task(self._prompt, item))
         request = self._request(
-            messages, item.external_id, self._schema, "scores", logprobs=self.options.logprobs
+            messages, item.external_id, self._form.schema, "scores", logprobs=self.options.logprobs
         )
-        reply_read = await self._ask(request, lambda text: parse_scores(text, self.rubric), item)
-        record, scored = reply_read.record, reply_read.value
-        if scored is None:
-            return Verdict.of(record)
-        levels = {
-            score.dimension: int(score.value) for score in scored.scores if score.value is not None
-        }
+        replied = await self._ask(request, self._form.parse, item)
+        answers = replied.value
+        if answers is None:
+            return Verdict.of(replied.record)
         means: list[DimensionScore] = []
         for each in self.rubric.dimensions:
-            low, high = each.values[0], each.values[-1]
-            if each.ordered and each.name in levels and low >= 0 and high <= 9:
+            low, high, level = each.values[0], each.values[-1], answers.values.get(each.name)
+            if each.ordered and level is not None and low >= 0 and high <= 9:
                 prefix = rf'{re.escape(json.dumps(each.name))}\s*:\s*{{.*?"score"\s*:\s*'
                 means += expected_scores(
-                    reply_read.tokens, [(each.name, levels[each.name], prefix)], low=low, high=high
+                    replied.tokens, [(each.name, int(level), prefix)], low=low, high=high
                 )
-        return Verdict.of(record, reasoning=scored.note, scores=(*scored.scores, *means))
+        return Verdict.of(
+            replied.record,
+            reasoning=_gaps(self.rubric, answers),
+            scores=(*_scores(self.rubric, answers), *means),
+        )
