@@ -86,17 +86,13 @@ def copy_without(folder, methods):
         shutil.rmtree(package / module.replace(".", "/"))
         for view in registration.pages:
             (folder / "dashboard" / "judgeboard_dashboard" / "views" / f"{view}.py").unlink()
-        made = (
-            []
-            if registration.checks is None or registration.checks.maker is None
-            else [registration.checks.maker]
-        )
         sections = (
             *registration.item_sections,
             *registration.people_sections,
             *([registration.sign_in] if registration.sign_in else []),
-            *(each.show for each in registration.judge_sections),
-            *made,
+            *registration.judge_sections,
+            *registration.wide_judge_sections,
+            *([registration.checks_maker] if registration.checks_maker else []),
         )
         for place in {place.partition(":")[0] for place in sections}:
             (folder / "dashboard" / f"{place.replace('.', '/')}.py").unlink()

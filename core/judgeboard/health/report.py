@@ -63,8 +63,7 @@ _OF_METHODS = with_methods(
         {}
         if method.checks is None
         else {
-            name: (method.checks.maker, check)
-            for name, check in load_object(method.checks.checks).items()
+            name: (method.checks_maker, check) for name, check in load_object(method.checks).items()
         }
     ),
     reserved=(*_BEFORE_METHODS, *_AFTER_METHODS),

@@ -93,59 +93,52 @@ class JudgeOption(NamedTuple):
     names_models: bool = False
 
 
-class JudgeSection(NamedTuple):
-    """A section of the page *Judges*: the place of a function of the dashboard, which takes a judge version.
-
-    The section stands beside the checks, or ``below`` the checks over the whole width.
-    """
-
-    show: str
-    below: bool = False
-
-
-class Checks(NamedTuple):
-    """Health checks of judges: the place of a mapping of names to `health.record.TitledCheck`.
-
-    ``maker`` is the place of a function of the dashboard that shows how to make what these checks
-    read: the function takes the `HealthPage` and the checks that are not measured. Without
-    ``maker``, a check shows the command.
-    """
-
-    checks: str
-    maker: str | None = None
-
-
 class Registration(NamedTuple):
     """What a method adds. Each place is the name of a module, or of an object in a module: ``module:object``.
 
     Attributes:
-        tables: The module with the classes of the tables. commands: The place of each command, by
-            the heading in the help and the words, such as ``("Measure", "compare", "judges")``.
-            pages: The pages, by view. judge_options: Options of the command `judge`. checks: Health
-            checks of judges. judge_sections: Sections of the page *Judges*. item_sections: The
-            places of sections on the page of an answer: classes of the dashboard with
-        ``read(response_id)``, ``link()`` from the answer to the section, and ``show(actions)``.
-        runs: What the runs do, by kind, such as "Refining". imports: Kinds of files to import, by
-            name. exports: Exported tables by name: the places of each `store.export.ExportTable`.
-            datasets: Datasets of reviewed answers, by name. reserves: A
-        function that takes a connection, and returns the evidence groups whose labels no prompt may
-        be made or chosen with. sample: A function that adds to the sample log of `judgeboard
-        quickstart`, and yields what was done in lines; takes the store, and the folder of the
-            sample log. endpoints: The place of a function that takes the receiver, and returns
-            further
-        `receiving.endpoint.Endpoint` of the server. scopes: Further scopes of keys, each with what
-        a key may do. people_sections: The places of sections of the accounts on the page *People*:
-            functions of the dashboard that take the person who may manage people. sign_in:
-        The place of the `sign_in.WayIn` of the dashboard, by which people sign in. removed_person:
-        A function that takes a connection and the id of a person whom an admin removes.
+        tables: The module with the classes of the tables.
+        commands: The place of each command, by the heading in the help and the words, such as
+            ``("Measure", "compare", "judges")``.
+        pages: The pages, by view.
+        judge_options: Options of the command `judge`.
+        checks: Health checks of judges: the place of a mapping of names to
+            `health.record.TitledCheck`.
+        checks_maker: The place of a function of the dashboard that shows how to make what these
+            checks read. The function takes the `HealthPage` and the checks that are not measured.
+            Without it, a check shows the command.
+        judge_sections: Sections of the page *Judges* beside the checks: the places of functions of
+            the dashboard, which take a judge version.
+        wide_judge_sections: The same below the checks, over the whole width.
+        item_sections: The places of sections on the page of an answer: classes of the dashboard
+            with ``read(response_id)``, ``link()`` from the answer to the section, and
+            ``show(actions)``.
+        runs: What the runs do, by kind, such as "Refining".
+        imports: Kinds of files to import, by name.
+        exports: Exported tables by name: the places of each `store.export.ExportTable`.
+        datasets: Datasets of reviewed answers, by name.
+        reserves: A function that takes a connection, and returns the evidence groups whose labels
+            no prompt may be made or chosen with.
+        sample: A function that adds to the sample log of `judgeboard quickstart`, and yields what
+            was done in lines; takes the store, and the folder of the sample log.
+        endpoints: The place of a function that takes the receiver, and returns further
+            `receiving.endpoint.Endpoint` of the server.
+        scopes: Further scopes of keys, each with what a key may do.
+        people_sections: The places of sections of the accounts on the page *People*: functions of
+            the dashboard that take the person who may manage people.
+        sign_in: The place of the `sign_in.WayIn` of the dashboard, by which people sign in.
+        removed_person: A function that takes a connection and the id of a person whom an admin
+            removes.
     """
 
     tables: str | None = None
     commands: Mapping[tuple[str, ...], str] = _NONE
     pages: Mapping[str, Page] = _NONE
     judge_options: tuple[JudgeOption, ...] = ()
-    checks: Checks | None = None
-    judge_sections: tuple[JudgeSection, ...] = ()
+    checks: str | None = None
+    checks_maker: str | None = None
+    judge_sections: tuple[str, ...] = ()
+    wide_judge_sections: tuple[str, ...] = ()
     item_sections: tuple[str, ...] = ()
     runs: Mapping[str, str] = _NONE
     imports: Mapping[str, Kind] = _NONE

@@ -68,15 +68,13 @@ def judges() -> None:
         kept = partial(_kept_records(store().shown_url).read, mark)
         health = health_page(connection, version, kept)
     sentence(paragraph(health_notes(health.report)))
-    sections = [section for each in registrations() for section in each.judge_sections]
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)
     with right:
         _scores(health)
-        for section in sections:
-            if not section.below:
-                load_object(section.show)(version)
+        for section in (place for each in registrations() for place in each.judge_sections):
+            load_object(section)(version)
         if health.answers:
             heading("Answers with these faults")
             table(
@@ -86,9 +84,8 @@ def judges() -> None:
                 under=("Click a row to open the answer.",),
                 most=10,
             )
-    for section in sections:
-        if section.below:
-            load_object(section.show)(version)
+    for section in (place for each in registrations() for place in each.wide_judge_sections):
+        load_object(section)(version)
 
 
 @st.cache_resource(show_spinner=False)

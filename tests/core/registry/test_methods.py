@@ -31,7 +31,7 @@ def test_without_any_method_or_room_the_rest_starts_and_creates_a_database(tmp_p
 
 OF_ANOTHER_PACKAGE = """
 import click
-from judgeboard.registry.methods import Checks, Dataset, JudgeOption, Kind, Page, Registration
+from judgeboard.registry.methods import Dataset, JudgeOption, Kind, Page, Registration
 
 @click.command()
 def polly_command() -> None:
@@ -54,7 +54,7 @@ GREEDY = Registration(
     imports={"grades": Kind(COMMAND, "Eggs", "egg", "eggs")},
     exports={"flags": COMMAND},
     datasets={"ragas": Dataset(COMMAND, "eggs")},
-    checks=Checks("parrots:CHECKS"),
+    checks="parrots:CHECKS",
 )
 """
 NOT_USED = "The plugin parrot of the package parrots 1.0, judgeboard.methods, is not used: "

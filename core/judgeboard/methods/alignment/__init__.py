@@ -4,11 +4,9 @@
 for no figure of that version.
 """
 
-from judgeboard.registry.methods import JudgeSection, Registration
+from judgeboard.registry.methods import Registration
 
 REGISTRATION = Registration(
     commands={("Improve", "align"): f"{__name__}.command:align_command"},
-    judge_sections=(
-        JudgeSection("judgeboard_dashboard.widgets.alignment:alignment_section", below=True),
-    ),
+    wide_judge_sections=("judgeboard_dashboard.widgets.alignment:alignment_section",),
 )

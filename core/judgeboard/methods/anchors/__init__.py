@@ -3,11 +3,11 @@
 Runs and jobs that judge answers apart from the log have the mode `AskMode.ANCHORS`.
 """
 
-from judgeboard.registry.methods import JudgeSection, Registration
+from judgeboard.registry.methods import Registration
 
 REGISTRATION = Registration(
     tables=f"{__name__}.tables",
     commands={("Improve", "test", "anchors"): f"{__name__}.command:anchors_command"},
-    judge_sections=(JudgeSection("judgeboard_dashboard.widgets.anchors:anchors_section"),),
+    judge_sections=("judgeboard_dashboard.widgets.anchors:anchors_section",),
     reserves=f"{__name__}.queries:anchor_groups",
 )

@@ -4,13 +4,11 @@ The reviews of judgments are in `store/judgment_reviews.py`, because files bring
 and because the reviews raise flags.
 """
 
-from judgeboard.registry.methods import JudgeSection, Registration
+from judgeboard.registry.methods import Registration
 
 REGISTRATION = Registration(
     commands={("Improve", "test", "audit"): f"{__name__}.command:audit_command"},
-    judge_sections=(
-        JudgeSection("judgeboard_dashboard.widgets.audits:audits_section", below=True),
-    ),
+    wide_judge_sections=("judgeboard_dashboard.widgets.audits:audits_section",),
     runs={"audit": "Auditing"},
     sample=f"{__name__}.run:add_sample",
 )

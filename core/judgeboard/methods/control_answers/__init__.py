@@ -4,13 +4,11 @@ Control answers have a separate kind. The store leaves this kind out of all figu
 forgets a control answer with the answer that is copied.
 """
 
-from judgeboard.registry.methods import Checks, Registration
+from judgeboard.registry.methods import Registration
 
 REGISTRATION = Registration(
     commands={("Improve", "test", "controls"): f"{__name__}.command:controls_command"},
-    checks=Checks(
-        f"{__name__}.checks:CHECKS",
-        maker="judgeboard_dashboard.widgets.control_answers:make_section",
-    ),
+    checks=f"{__name__}.checks:CHECKS",
+    checks_maker="judgeboard_dashboard.widgets.control_answers:make_section",
     sample=f"{__name__}.run:add_sample",
 )

@@ -1,6 +1,6 @@
 """Juries: several judges judge the same answers or pairs, and the jury has the combined verdict."""
 
-from judgeboard.registry.methods import JudgeOption, JudgeSection, Registration
+from judgeboard.registry.methods import JudgeOption, Registration
 
 REGISTRATION = Registration(
     commands={("Measure", "compare", "judges"): f"{__name__}.command:judges_command"},
@@ -13,5 +13,5 @@ REGISTRATION = Registration(
             names_models=True,
         ),
     ),
-    judge_sections=(JudgeSection("judgeboard_dashboard.widgets.juries:jury_section"),),
+    judge_sections=("judgeboard_dashboard.widgets.juries:jury_section",),
 )

@@ -1,6 +1,6 @@
 """Repeats: one judge judges the same answers several times, to show how far the judge agrees with itself."""
 
-from judgeboard.registry.methods import JudgeOption, JudgeSection, Kind, Registration
+from judgeboard.registry.methods import JudgeOption, Kind, Registration
 
 REGISTRATION = Registration(
     commands={("Improve", "test", "repeats"): f"{__name__}.command:repeats_command"},
@@ -21,5 +21,5 @@ REGISTRATION = Registration(
             "judgeboard test health NAME",
         )
     },
-    judge_sections=(JudgeSection("judgeboard_dashboard.widgets.repeats:repeats_section"),),
+    judge_sections=("judgeboard_dashboard.widgets.repeats:repeats_section",),
 )
