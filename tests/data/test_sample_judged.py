@@ -12,7 +12,7 @@ from scipy import stats
 from sqlalchemy import text
 
 from judgeboard.cli.app import run
-from judgeboard.measure.flag_worth import flags_worth
+from judgeboard.measure.agreement_page import flags_worth
 from judgeboard.measure.sample import answers_of
 from judgeboard.measure.trend import trend
 from judgeboard.store.opening import open_store

@@ -12,11 +12,15 @@ from judgeboard.formats.output import to_json
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
 from judgeboard.measure.agreement import agreement_of, stand_in_test
 from judgeboard.measure.agreement_notes import compared_with
-from judgeboard.measure.agreement_page import AgreementPage, agreement_details, agreement_page
+from judgeboard.measure.agreement_page import (
+    AgreementPage,
+    agreement_details,
+    agreement_page,
+    flags_worth,
+)
 from judgeboard.measure.agreement_result import AgreementResult, answers_words, left_out_sentence
 from judgeboard.measure.choice import AgreementChoice, By, CountedGrades, GradeName, Of
 from judgeboard.measure.disagreement import disagreement_page
-from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.reliance import reliance_of, verdict
 from judgeboard.measure.result import Result

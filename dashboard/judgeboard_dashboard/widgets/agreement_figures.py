@@ -7,7 +7,7 @@ from itertools import permutations
 
 from judgeboard.domain import Estimate
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.measure.agreement_page import AgreementDetails, AgreementPage, TimePoint
+from judgeboard.measure.agreement_page import AgreementDetails, AgreementPage, FlagsWorth, TimePoint
 from judgeboard.measure.agreement_result import (
     AgreementResult,
     answers_words,
@@ -19,7 +19,6 @@ from judgeboard.measure.agreement_result import (
 from judgeboard.measure.cells import ALL, Cell, Raters, cell_names
 from judgeboard.measure.choice import GRADES, SLICES, By, CountedGrades, GradeName
 from judgeboard.measure.disagreement import DisagreementPage
-from judgeboard.measure.flag_worth import FlagsWorth
 from judgeboard.measure.notes import note
 from judgeboard.measure.reliance import Reliance
 from judgeboard.measure.result import Result

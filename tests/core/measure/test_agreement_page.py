@@ -5,9 +5,8 @@ from estimates import value_and_ends
 from graded_log import BAD, GOOD, labels_in
 from judgeboard.domain import Decision
 from judgeboard.measure.agreement import measure_agreement
-from judgeboard.measure.agreement_page import agreement_details, agreement_page
+from judgeboard.measure.agreement_page import agreement_details, agreement_page, flags_worth
 from judgeboard.measure.choice import CountedGrades
-from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.ratings import PairSource
 from judgeboard.stats.estimates import more_pairs

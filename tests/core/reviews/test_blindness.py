@@ -21,9 +21,8 @@ import judgeboard
 from engines import on_sqlite
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
-from judgeboard.measure.agreement_page import agreement_details, agreement_page
+from judgeboard.measure.agreement_page import agreement_details, agreement_page, flags_worth
 from judgeboard.measure.disagreement import disagreement_page
-from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.pair_report import ComparedPairs
 from judgeboard.measure.ratings import PairSource
 from judgeboard.measure.trend import trend

@@ -21,10 +21,10 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput, Contradiction, DecisionRefused
 from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_page import flags_worth
 from judgeboard.measure.cells import Cell, answers_in
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.measure.disagreement import disagreement_page
-from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.notes import note
 from judgeboard.measure.ratings import PairSource
 from judgeboard.people.roster import change_settings, ensure_reviewer

@@ -12,10 +12,10 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Decision
 from judgeboard.formats.output import UNKNOWN, to_csv, to_plain
 from judgeboard.measure.agreement import measure_agreement
+from judgeboard.measure.agreement_page import flags_worth
 from judgeboard.measure.agreement_result import headline_name, shown_statistics
 from judgeboard.measure.choice import GRADES
 from judgeboard.measure.corrected_trend import corrected_trend
-from judgeboard.measure.flag_worth import flags_worth
 from judgeboard.measure.news import news
 from judgeboard.measure.rates import measure_rate
 from judgeboard.measure.trend import trend
