@@ -1,7 +1,7 @@
 """Agreement of people, judges and repeats: all figures of agreement are computed here from the store."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from shlex import quote
 
@@ -70,9 +70,9 @@ from judgeboard.stats.alternative_annotator import (
     alternative_annotator_test,
     alternative_annotator_tests_by_slice,
 )
-from judgeboard.stats.arrays import BoolArray, no_ints
+from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
-from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
 from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
 from judgeboard.stats.rater_agreement import (
     against_gold,
@@ -616,4 +616,53 @@ def _other_grades(source: Source) -> tuple[Note, ...]:
         return ()
     return tuple(
         other_grades(source.source.reviews, source.grade, source.source.counted.reviewer_id)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AgreedWithPeople:
+    """Agreement of a judge version with people: the figures of `measure_agreement`.
+
+    Both figures describe ``answers`` answers. None: the figures describe the graded answers alone,
+    which are no random sample.
+    """
+
+    judge_version: str
+    accuracy: Estimate
+    kappa: Estimate
+    answers: int | None = None
+
+
+def agreed_with_people(
+    ratings: AnswerRatings, version: StoredVersion, response_ids: IntArray | None = None
+) -> AgreedWithPeople:
+    """Return how far a judge version agrees with people on these answers (ascending ids; default: all).
+
+    The figures are those of `measure_agreement`: if the labels represent all these answers, the
+    figures describe all these answers.
+    """
+    pairs = ratings.compared(version)
+    if response_ids is not None:
+        pairs = pairs.at(np.isin(pairs.response_ids, response_ids))
+    statistics = judge_statistics(pairs, only=("agreement", "kappa"))
+    in_all = None
+    if statistics.n >= MIN_PAIRS:
+        answers = weighted_labels(ratings, version)
+        if answers is None:
+            in_all = unweighted(ratings, version)
+        else:
+            inside = (
+                None
+                if response_ids is None
+                else np.isin(answers.answers.response_ids, response_ids)
+            )
+            in_all = in_all_answers(answers, inside)
+    statistics, _ = for_all(statistics, in_all)
+    return AgreedWithPeople(
+        version.title,
+        statistics.estimates["agreement"],
+        statistics.estimates.get(
+            "kappa", unmeasured(statistics.n, "this grade has no unweighted kappa")
+        ),
+        None if in_all is None else in_all.described,
     )

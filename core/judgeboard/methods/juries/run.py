@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import JURY, Estimate, JudgeVersion, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import Column, Columns, Table
-from judgeboard.measure.agreed_with_people import AgreedWithPeople, agreed_with_people
+from judgeboard.measure.agreement import AgreedWithPeople, agreed_with_people
 from judgeboard.measure.agreement_result import answers_words
 from judgeboard.measure.choice import CountedGrades
 from judgeboard.measure.notes import Note, note

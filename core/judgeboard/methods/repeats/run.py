@@ -13,7 +13,7 @@ from judgeboard.domain import RECORDED, REPEATS, Estimate, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.output import Column, Columns, Table
 from judgeboard.judges.judge import Judge
-from judgeboard.measure.agreed_with_people import agreed_with_people
+from judgeboard.measure.agreement import agreed_with_people
 from judgeboard.measure.agreement_result import answers_words
 from judgeboard.measure.choice import CountedGrades, GradeName
 from judgeboard.measure.notes import Note, note
