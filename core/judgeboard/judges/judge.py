@@ -37,10 +37,11 @@ from judgeboard.llm.endpoint import (
     Address,
     ChatOnFirstUse,
     ModelEndpoint,
+    bare_address,
     choose_provider,
     price_of,
 )
-from judgeboard.llm.provider import host_of, is_address
+from judgeboard.llm.provider import is_address
 from judgeboard.llm.rate_limits import rate_limit
 from judgeboard.registry.judge_kinds import OWN_PROMPTS
 from judgeboard.settings.masking import masked
@@ -268,10 +269,11 @@ class JudgeOptions(JudgeFields):
             raise BadInput(
                 f"--base-url must be an http:// or https:// address, not {masked(base_url)!r}"
             )
-        address = base_url or provider.base_url
-        host = host_of(address)
+        address = bare_address(provider.name, base_url or provider.base_url)
         if base_url and "@" in urlsplit(base_url).netloc:
-            raise BadInput(f"the address of {host} contains a user or password: give a key instead")
+            raise BadInput(
+                f"the address of {address.host} contains a user or password: give a key instead"
+            )
         settings = load_settings()
         limit = rate_limit(model, settings)
 
@@ -290,8 +292,8 @@ class JudgeOptions(JudgeFields):
                 limit=limit,
             )
 
-        price = price_of(model, self.prices, host)
-        return ModelEndpoint(ChatOnFirstUse(host, make), model, price, provider.name, address)
+        price = price_of(model, self.prices, address.host)
+        return ModelEndpoint(ChatOnFirstUse(address.host, make), model, price, address)
 
 
 def for_judges(name: str) -> ForJudges | None:

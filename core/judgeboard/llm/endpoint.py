@@ -159,27 +159,18 @@ def bare_address(provider: str, base_url: str) -> Address:
 class ModelEndpoint:
     """A chat model with name and price. If ``price`` is None, the price is unknown, not 0.
 
-    ``provider`` is the name of a provider and ``base_url`` the address; None if the calls do not go
-    to a provider.
+    ``address`` is where the texts are sent; None if the calls do not go to a provider.
     """
 
     chat: ChatModel
     model: str
     price: Price | None = None
-    provider: str | None = None
-    base_url: str | None = None
+    address: Address | None = None
 
     @property
     def host(self) -> str | None:
         """Host and port that the texts are sent to; None when nothing leaves the process."""
         return self.chat.host
-
-    @property
-    def address(self) -> Address | None:
-        """The address that the texts are sent to; None when nothing leaves the process."""
-        if self.provider is None or self.base_url is None:
-            return None
-        return bare_address(self.provider, self.base_url)
 
     @property
     def priced(self) -> bool:
