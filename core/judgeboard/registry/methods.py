@@ -80,7 +80,7 @@ class JudgeOption(NamedTuple):
     """An option of the command `judge`, with which a method judges in another way.
 
     The value is a text, or a whole number from the first of ``numbers`` to the second. ``run`` is
-    the place of a function that takes the value and a `cli.judging.Judging`, judges, and returns
+    the place of a function that takes the value and a `cli.judge.Judging`, judges, and returns
     the exit code. If the option ``names_models``, the judges have these models, and the NAME of the
     command names the combined verdicts.
     """

@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.cli.judging import Judging
+    from judgeboard.cli.judge import Judging
     from judgeboard.methods.juries.run import JuryReport
 
 

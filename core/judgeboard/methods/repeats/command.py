@@ -12,7 +12,7 @@ from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
-    from judgeboard.cli.judging import Judging
+    from judgeboard.cli.judge import Judging
     from judgeboard.methods.repeats.run import RepeatsReport
 
 
