@@ -2,15 +2,14 @@
 
 import re
 import shlex
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.domain import ROLES, Action, ResponseKind, Role
+from judgeboard.domain import ROLES, Action, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.permissions import (
     ENTERED,
@@ -29,7 +28,7 @@ from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
-from judgeboard.store.flags import with_open_flags
+from judgeboard.store.flags import FlagSummary, with_open_flags
 from judgeboard.store.hidden_rows import Seen, count_hidden
 from judgeboard.store.judge_versions import (
     get_version,
@@ -517,31 +516,6 @@ def _set_retired(store: Store, which: int | str, actor: Actor, *, retired: bool)
     return version
 
 
-@dataclass(slots=True)
-class FlagSummary:
-    """The result of applying the rules again; ``repaired`` counts wrong current judgments that were corrected.
-
-    ``logged`` counts the responses from the log; the rest are answers of pairs, control answers and
-    regenerated answers.
-    """
-
-    responses: int = 0
-    logged: int = 0
-    raised_by_rule: Counter[str] = field(default_factory=Counter)
-    superseded_by_rule: Counter[str] = field(default_factory=Counter)
-    repaired: int = 0
-
-    @property
-    def raised(self) -> int:
-        """Number of flags raised."""
-        return self.raised_by_rule.total()
-
-    @property
-    def superseded(self) -> int:
-        """Number of open flags superseded."""
-        return self.superseded_by_rule.total()
-
-
 def flags_to_supersede(store: Readable, **thresholds: object) -> int:
     """Return how many open flags `raise_flags` would supersede with the settings in force. Changes nothing.
 
@@ -584,18 +558,14 @@ def raise_flags(
     last_id = 0
     while True:
         with allowed(store, actor, Action.CHANGE_SETTINGS) as connection:
-            following = select(RESPONSE.c.id, RESPONSE.c.kind).where(RESPONSE.c.id > last_id)
-            rows = connection.execute(following.order_by(RESPONSE.c.id).limit(AT_ONCE)).all()
-            ids = [row.id for row in rows]
+            following = select(RESPONSE.c.id).where(RESPONSE.c.id > last_id)
+            ids = connection.scalars(following.order_by(RESPONSE.c.id).limit(AT_ONCE)).all()
             if not ids:
                 return summary
             repaired = rebuild_current(connection, ids)
             changes = reapply_flags(connection, ids, now)
-            counts = {
-                "raised": changes.raised.total(),
-                "superseded": changes.superseded.total(),
-                "repaired": repaired,
-            }
+            changes.repaired = repaired
+            counts = {name: getattr(changes, name) for name in ("raised", "superseded", "repaired")}
             if any(counts.values()):
                 record_event(
                     connection,
@@ -605,10 +575,6 @@ def raise_flags(
                     now=now,
                 )
         last_id = ids[-1]
-        summary.repaired += repaired
-        summary.responses += len(ids)
-        summary.logged += sum(row.kind == ResponseKind.LOG.value for row in rows)
-        summary.raised_by_rule += changes.raised
-        summary.superseded_by_rule += changes.superseded
+        summary.add(changes)
         if progress is not None:
             progress(summary.responses, max(total, summary.responses))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -308,16 +308,33 @@ def _by_name(judgment: ShortJudgment) -> tuple[str, str]:
 
 
 @dataclass(slots=True)
-class FlagChanges:
-    """Counts of raised and superseded flags, by rule."""
+class FlagSummary:
+    """The result of applying rules; ``repaired`` counts wrong current judgments that were corrected.
 
-    raised: Counter[str] = field(default_factory=Counter)
-    superseded: Counter[str] = field(default_factory=Counter)
+    ``logged`` counts the responses from the log; the rest are answers of pairs, control answers and
+    regenerated answers.
+    """
 
-    def add(self, other: "FlagChanges") -> None:
+    responses: int = 0
+    logged: int = 0
+    raised_by_rule: Counter[str] = field(default_factory=Counter)
+    superseded_by_rule: Counter[str] = field(default_factory=Counter)
+    repaired: int = 0
+
+    @property
+    def raised(self) -> int:
+        """Number of flags raised."""
+        return self.raised_by_rule.total()
+
+    @property
+    def superseded(self) -> int:
+        """Number of open flags superseded."""
+        return self.superseded_by_rule.total()
+
+    def add(self, other: "FlagSummary") -> None:
         """Add the counts of another batch."""
-        self.raised += other.raised
-        self.superseded += other.superseded
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
 class Reconciling(NamedTuple):
@@ -416,9 +433,9 @@ def update_flags(
     rules: Sequence[Rule],
     in_force: RulesInForce,
     now: datetime,
-) -> FlagChanges:
+) -> FlagSummary:
     """Raise and supersede the flags of ``rules`` on these responses; only logged answers get flags."""
-    changes = FlagChanges()
+    changes = FlagSummary(len(states))
     new: list[dict[str, Any]] = []
     superseded_ids: list[int] = []
     several: list[
@@ -433,8 +450,9 @@ def update_flags(
         superseded_ids += each.result.to_supersede
         if (to_raise or each.result.to_supersede) and len(each.flags) + len(to_raise) > 1:
             several.append(each.state.response.id)
-        changes.raised.update(reason.rule for reason in to_raise)
-        changes.superseded.update(flag.rule for flag in each.superseded)
+        changes.logged += 1
+        changes.raised_by_rule.update(reason.rule for reason in to_raise)
+        changes.superseded_by_rule.update(flag.rule for flag in each.superseded)
     if superseded_ids:
         connection.execute(
             update(FLAG).where(FLAG.c.id.in_(superseded_ids)).values(state=FlagState.SUPERSEDED)

@@ -16,7 +16,7 @@ from judgeboard.registry.judge_kinds import kind_of
 from judgeboard.registry.masks import count_masks, masked
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
-from judgeboard.store.flags import FlagChanges, flag_new, reconciling, update_flags
+from judgeboard.store.flags import FlagSummary, flag_new, reconciling, update_flags
 from judgeboard.store.grades import Restoring
 from judgeboard.store.jobs import wake_workers
 from judgeboard.store.judgments import (
@@ -189,14 +189,14 @@ def store_judgments_of_versions(
 
 def reapply_flags(
     connection: Connection, response_ids: Collection[int], now: datetime | None = None
-) -> FlagChanges:
+) -> FlagSummary:
     """Apply every rule again to these responses, with the settings in force; return the changes.
 
     This is idempotent. Decided flags stay and are not raised again; open flags whose reason is gone
     are superseded. Raises NotFound if a response is not stored.
     """
     now = now or utc_now()
-    changes = FlagChanges()
+    changes = FlagSummary()
     for batch in batches(sorted(set(response_ids))):
         states = _locked_states(connection, batch)
         changes.add(

@@ -5,7 +5,8 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import Action
-from judgeboard.people.roster import FlagSummary, change_settings, flags_to_supersede, raise_flags
+from judgeboard.people.roster import change_settings, flags_to_supersede, raise_flags
+from judgeboard.store.flags import FlagSummary
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.gate import permitted
