@@ -12,7 +12,7 @@ from judgeboard.flags.rule import HALF_STEP
 from judgeboard.measure.ratings import PairSource, person_grades
 from judgeboard.settings.model import Cuts
 from judgeboard.store.grades import HALLUCINATED
-from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
+from judgeboard.store.verdict_pairs import JudgedText, VerdictPair, texts_of_judgments
 
 
 class Direction(StrEnum):
@@ -113,12 +113,12 @@ def compare(pairs: Sequence[VerdictPair], people: Mapping[int, Side], cuts: Cuts
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    """The comparison, and one page of its rows with their texts by response; ``total`` rows have the direction."""
+    """The comparison, and one page of its rows with their texts by judgment; ``total`` rows have the direction."""
 
     comparison: Comparison
     total: int
     shown: tuple[Compared, ...]
-    texts: Mapping[int, PairTexts]
+    texts: Mapping[int, JudgedText]
 
 
 def comparison_page(
@@ -158,6 +158,8 @@ def comparison_page(
     )
     rows = [row for row in comparison.rows if direction is None or row.direction is direction]
     page_rows = tuple(rows[offset : None if limit is None else offset + limit])
-    return ComparisonPage(
-        comparison, len(rows), page_rows, pair_texts(connection, [row.pair for row in page_rows])
-    )
+    judgment_ids = [
+        verdict.judgment_id for row in page_rows for verdict in (row.pair.old, row.pair.new)
+    ]
+    texts = texts_of_judgments(connection, judgment_ids)
+    return ComparisonPage(comparison, len(rows), page_rows, texts)

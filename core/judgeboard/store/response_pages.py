@@ -54,6 +54,7 @@ from judgeboard.store.statements import (
     record_of,
 )
 from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION, version_title
+from judgeboard.store.verdict_pairs import OneVerdict
 
 # The expression of the index. Answers without a time come first in the index, and last if the
 # newest answers come first.
@@ -187,17 +188,6 @@ def logged_values(connection: Connection, part: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedLine:
-    """The current verdict in a line."""
-
-    judgment_id: int
-    version_title: str
-    groundedness: float | None
-    quality: int | None
-    label: str | None
-
-
-@dataclass(frozen=True, slots=True)
 @with_fields(LISTED, str | None, None)
 class ResponseLine:
     """An answer in the list; ``judged`` is the verdict of the filter's judge, by default the primary judge's.
@@ -215,7 +205,7 @@ class ResponseLine:
     generator_model: str | None
     asked_at: datetime | None
     user_feedback: str | None
-    judged: JudgedLine | None
+    judged: OneVerdict | None
     judges: int
     reviews: int
     flag_id: int | None
@@ -249,7 +239,7 @@ def _lines(
     verdicts: Select[Any] = (
         select(
             CURRENT.c.response_id,
-            *columns_of(JudgedLine, CURRENT),
+            *columns_of(OneVerdict, CURRENT),
             VERSION.c.name,
             VERSION.c.number,
         )
@@ -259,7 +249,7 @@ def _lines(
     )
     verdict_lines = {
         row.response_id: record_of(
-            JudgedLine, row, version_title=version_title(row.name, row.number)
+            OneVerdict, row, version_title=version_title(row.name, row.number)
         )
         for row in connection.execute(verdicts)
     }

@@ -1,6 +1,6 @@
 """Old and new verdicts on the same answers, and why people differ from a judge."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +8,10 @@ from sqlalchemy import Connection, FromClause, Select, exists, func, select
 
 from judgeboard.domain import Status, WhyDiffers
 from judgeboard.errors import NotFound
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judge_versions import list_versions, version_titles
 from judgeboard.store.responses import ANSWER, QUESTION
 from judgeboard.store.reviews import Review, find_reviews, has_grade, is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, batches
+from judgeboard.store.statements import CURRENT_OF_VERSION, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     JUDGMENT,
@@ -26,10 +26,10 @@ from judgeboard.store.tables import (
 
 @dataclass(frozen=True, slots=True)
 class OneVerdict:
-    """A usable verdict with the judgment and the judge version; each score may be missing."""
+    """A usable verdict with the judgment and the title of the judge version; each score may be missing."""
 
     judgment_id: int
-    version_id: int
+    version_title: str
     groundedness: float | None
     quality: int | None
     label: str | None
@@ -43,18 +43,6 @@ class VerdictPair:
     query_type: str
     old: OneVerdict
     new: OneVerdict
-
-
-@dataclass(frozen=True, slots=True)
-class PairTexts:
-    """The texts of a pair of verdicts for a table."""
-
-    external_id: str
-    source: str
-    query_type: str
-    question: str | None
-    old_reasoning: str | None
-    new_reasoning: str | None
 
 
 def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
@@ -116,29 +104,6 @@ def pairs_of_versions(
     return _pairs(connection, query)
 
 
-def pair_texts(connection: Connection, pairs: list[VerdictPair]) -> dict[int, PairTexts]:
-    """Return the texts of pairs by response."""
-    old, new = JUDGMENT.alias("old"), JUDGMENT.alias("new")
-    query: Select[Any] = (
-        select(
-            *(RESPONSE.c[name] for name in ("id", "external_id", "source", "query_type")),
-            QUESTION,
-            old.c.reasoning,
-            new.c.reasoning,
-        )
-        .join(old, old.c.response_id == RESPONSE.c.id)
-        .join(new, new.c.response_id == RESPONSE.c.id)
-    )
-    texts: dict[int, PairTexts] = {}
-    for batch in batches(pairs):
-        old_ids, new_ids = zip(
-            *((pair.old.judgment_id, pair.new.judgment_id) for pair in batch), strict=True
-        )
-        of_batch = query.where(old.c.id.in_(old_ids), new.c.id.in_(new_ids))
-        texts |= {row[0]: PairTexts(*row[1:]) for row in connection.execute(of_batch)}
-    return texts
-
-
 def _both(old: FromClause, new: FromClause) -> Select[Any]:
     columns = ("id", "judge_version_id", "groundedness", "quality", "label")
     sides = (side.c[name] for side in (old, new) for name in columns)
@@ -148,9 +113,14 @@ def _both(old: FromClause, new: FromClause) -> Select[Any]:
 
 
 def _pairs(connection: Connection, query: Select[Any]) -> list[VerdictPair]:
+    titles = version_titles(connection)
     latest: dict[int, VerdictPair] = {}
-    for row in connection.execute(query):
-        pair = VerdictPair(row[0], row[1], OneVerdict(*row[2:7]), OneVerdict(*row[7:]))
+    for response_id, query_type, *row in connection.execute(query):
+        old, new = (
+            OneVerdict(judgment_id, titles[version_id], *scores)
+            for judgment_id, version_id, *scores in (row[:5], row[5:])
+        )
+        pair = VerdictPair(response_id, query_type, old, new)
         latest_pair = latest.get(pair.response_id)
         if latest_pair is None or latest_pair.new.judgment_id < pair.new.judgment_id:
             latest[pair.response_id] = pair
@@ -200,7 +170,7 @@ def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """An answer with the start of the texts, and the reasoning of a judge version's current verdict."""
+    """An answer with the start of the texts, and the reasoning of a judgment."""
 
     response_id: int
     source: str
@@ -212,23 +182,34 @@ class JudgedText:
     reasoning: str | None
 
 
+_JUDGED: Select[Any] = select(
+    *(RESPONSE.c[name] for name in ("id", "source", "external_id", "query_type")),
+    QUESTION,
+    ANSWER,
+    JUDGMENT.c.id,
+    JUDGMENT.c.reasoning,
+)
+
+
 def judged_texts(
     connection: Connection, version_id: int, response_ids: Sequence[int]
 ) -> dict[int, JudgedText]:
     """Return these responses with the current verdict of a judge version, by id."""
-    query: Select[Any] = (
-        select(
-            *(RESPONSE.c[name] for name in ("id", "source", "external_id", "query_type")),
-            QUESTION,
-            ANSWER,
-            JUDGMENT.c.id,
-            JUDGMENT.c.reasoning,
-        )
-        .join(CURRENT, CURRENT.c.response_id == RESPONSE.c.id)
+    query = (
+        _JUDGED.join(CURRENT, CURRENT.c.response_id == RESPONSE.c.id)
         .join(JUDGMENT, JUDGMENT.c.id == CURRENT.c.judgment_id)
         .where(RESPONSE.c.id.in_(response_ids), CURRENT.c.judge_version_id == version_id)
     )
     return {row[0]: JudgedText(*row) for row in connection.execute(query)}
+
+
+def texts_of_judgments(
+    connection: Connection, judgment_ids: Collection[int]
+) -> dict[int, JudgedText]:
+    """Return the answers of these judgments with the reasoning, by the id of the judgment."""
+    query = _JUDGED.join(JUDGMENT, JUDGMENT.c.response_id == RESPONSE.c.id)
+    texts = (JudgedText(*row) for row in rows_with(connection, query, JUDGMENT.c.id, judgment_ids))
+    return {each.judgment_id: each for each in texts}
 
 
 def person_reviews(

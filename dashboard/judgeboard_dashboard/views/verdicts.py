@@ -22,7 +22,7 @@ from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.listing import LinePage
 from judgeboard.store.runs import get_run, run_counts
 from judgeboard.store.verdict_pairs import (
-    PairTexts,
+    JudgedText,
     VerdictPair,
     pairs_of_run,
     pairs_of_versions,
@@ -188,19 +188,14 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
         more=" · changes between good and bad first",
     )
     change = page.shown[place]
-    if (texts := page.texts.get(change.pair.response_id)) is not None:
-        _two_verdicts(change, texts)
+    if {change.pair.old.judgment_id, change.pair.new.judgment_id} <= page.texts.keys():
+        _two_verdicts(change, page.texts)
 
 
-def _two_verdicts(change: Compared, texts: PairTexts) -> None:
-    with reading() as connection:
-        titles = version_titles(connection)
+def _two_verdicts(change: Compared, texts: Mapping[int, JudgedText]) -> None:
     sides = []
-    for name, verdict, reasoning in (
-        ("Old", change.pair.old, texts.old_reasoning),
-        ("New", change.pair.new, texts.new_reasoning),
-    ):
-        words = f"{name} · {titles[verdict.version_id]}"
+    for name, verdict in (("Old", change.pair.old), ("New", change.pair.new)):
+        words = f"{name} · {verdict.version_title}"
         grades = [
             f"groundedness {score(verdict.groundedness)}",
             f"quality {verdict.quality or UNKNOWN}",
@@ -209,7 +204,7 @@ def _two_verdicts(change: Compared, texts: PairTexts) -> None:
             tag(
                 "div",
                 side_head(words, " · ".join([*grades, verdict.label] if verdict.label else grades)),
-                shortened_text(reasoning, "No reasoning is stored."),
+                shortened_text(texts[verdict.judgment_id].reasoning, "No reasoning is stored."),
             )
         )
     with st.container(border=True, key="two_texts"):
@@ -226,7 +221,7 @@ def _change_table(page: ComparisonPage) -> Table:
     """Return the verdicts of a page, one row per answer."""
 
     def text_of(row: Compared, name: str) -> str | None:
-        return getattr(page.texts.get(row.pair.response_id), name, None)
+        return getattr(page.texts.get(row.pair.new.judgment_id), name, None)
 
     def question_of(row: Compared) -> str | None:
         question = text_of(row, "question")

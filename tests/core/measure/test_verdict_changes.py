@@ -46,8 +46,10 @@ def test_a_run_stands_beside_what_the_same_judge_said_before(log):
     row = shown.shown[0]
     assert (row.pair.old.groundedness, row.pair.new.groundedness, row.change) == (0.2, 0.8, 0.6)
     assert row.flip is Side.GOOD
-    texts = shown.texts[ids[0]]
-    assert (texts.old_reasoning, texts.new_reasoning) == ("old reason", "new reason")
+    old_text, new_text = (
+        shown.texts[verdict.judgment_id] for verdict in (row.pair.old, row.pair.new)
+    )
+    assert (old_text.reasoning, new_text.reasoning) == ("old reason", "new reason")
     assert changes(shown.comparison) == (3, 3, 0)
     assert graded(shown.comparison) == (1, 1, 0)
 
@@ -83,7 +85,7 @@ def test_flips_come_first_then_the_largest_change(log):
     shown = of_run(log, run, limit=2)
     assert ids_of(shown.comparison.rows) == [ids[place] for place in (1, 0, 3, 2)]
     assert ids_of(shown.shown) == [ids[1], ids[0]]
-    assert shown.texts.keys() == {ids[0], ids[1]}
+    assert {each.response_id for each in shown.texts.values()} == {ids[0], ids[1]}
 
 
 @on_sqlite
@@ -146,7 +148,7 @@ def test_a_label_decides_the_side_before_a_score(label, groundedness, side):
 
 
 def pair(response_id, old, new):
-    said = (OneVerdict(n, n, score, 3, None) for n, score in ((1, old), (2, new)))
+    said = (OneVerdict(n, "rag v1", score, 3, None) for n, score in ((1, old), (2, new)))
     return VerdictPair(response_id, "QA", *said)
 
 
