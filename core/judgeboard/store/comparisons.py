@@ -51,12 +51,17 @@ class ComparisonKey(NamedTuple):
 
 
 class StoredComparison(NamedTuple):
-    """A stored comparison."""
+    """A stored comparison of a pair in one condition and order, with the preferences by aspect."""
 
     id: int
-    status: str
+    condition: str
+    shown: Shown
+    status: Status
     preferences: dict[str, Preference]
-    run_id: int | None = None
+    reference: str | None
+    reasoning: str | None
+    error: str | None
+    run_id: int | None
 
 
 class BothOrders(NamedTuple):
@@ -148,9 +153,9 @@ def stored_comparisons(
     comparisons: dict[ComparisonKey, StoredComparison] = {}
     for row in rows_with(connection, query, COMPARISON.c.pair_id, pair_ids):
         key = record_of(ComparisonKey, row)
-        comparison = comparisons.setdefault(
-            key, StoredComparison(row.id, row.status, {}, row.run_id)
-        )
+        comparison = comparisons.get(key)
+        if comparison is None:
+            comparison = comparisons[key] = record_of(StoredComparison, row, preferences={})
         if row.aspect is not None:
             comparison.preferences[row.aspect] = row.preference
     return comparisons
@@ -235,19 +240,6 @@ class LatestInOrder(NamedTuple):
     ask: int
     usable: bool
     run_id: int | None
-
-
-class LatestComparison(NamedTuple):
-    """The latest usable comparison of a pair in one condition and order; if none is usable, the latest comparison."""
-
-    comparison_id: int
-    condition: str
-    shown: Shown
-    status: Status
-    preferences: dict[str, Preference]
-    reference: str | None
-    reasoning: str | None
-    error: str | None
 
 
 class PairHead(NamedTuple):
@@ -365,26 +357,27 @@ def status_counts(
 
 def latest_comparisons(
     connection: Connection, version_id: int, pair_id: int, conditions: Sequence[str] = (PLAIN,)
-) -> list[LatestComparison]:
-    """Return a version's latest comparisons of a pair, one per condition and order asked, ab first."""
+) -> list[StoredComparison]:
+    """Return a version's latest comparisons of a pair, one per condition and order asked, ab first.
+
+    An order without a usable comparison has the latest unusable one.
+    """
     of_pair = (COMPARISON.c.judge_version_id == version_id) & (COMPARISON.c.pair_id == pair_id)
     query = _WITH_SCORES.where(of_pair, COMPARISON.c.condition.in_(conditions)).order_by(
         COMPARISON.c.ask
     )
-    latest: dict[tuple[str, Shown], LatestComparison] = {}
+    latest: dict[tuple[str, Shown], StoredComparison] = {}
     for row in connection.execute(query):
         key = (row.condition, row.shown)
         comparison = latest.get(key)
-        if comparison is None or comparison.comparison_id != row.id:
+        if comparison is None or comparison.id != row.id:
             if (
                 comparison is not None
                 and comparison.status is Status.OK
                 and row.status is not Status.OK
             ):
                 continue
-            comparison = latest[key] = record_of(
-                LatestComparison, row, comparison_id=row.id, preferences={}
-            )
+            comparison = latest[key] = record_of(StoredComparison, row, preferences={})
         if row.aspect is not None:
             comparison.preferences[row.aspect] = row.preference
     return [latest[key] for key in sorted(latest)]

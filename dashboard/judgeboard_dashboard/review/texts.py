@@ -13,7 +13,7 @@ from judgeboard.formats.label_schema import FieldType
 from judgeboard.judges.evidence_alignment import AlignedSentence, align, served_words
 from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
-from judgeboard.store.comparisons import LatestComparison
+from judgeboard.store.comparisons import StoredComparison
 from judgeboard.store.items import Item
 from judgeboard.store.responses import NO_QUESTION
 from judgeboard.store.reviews import ShownComment
@@ -692,7 +692,7 @@ _PREFERS = {
 }
 
 
-def comparison_words(comparison: LatestComparison) -> str:
+def comparison_words(comparison: StoredComparison) -> str:
     """Return the order in which a judge saw a pair, and the judge's preference. Several aspects are named."""
     first = "Answer A first" if comparison.shown is Shown.AB else "Answer B first"
     has_aspects = len(comparison.preferences) > 1

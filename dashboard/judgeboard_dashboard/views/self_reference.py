@@ -29,7 +29,7 @@ from judgeboard.methods.self_reference.tables import Sample
 from judgeboard.store.comparisons import (
     PLAIN,
     REFERENCE,
-    LatestComparison,
+    StoredComparison,
     latest_comparisons,
     pair_heads,
 )
@@ -86,7 +86,7 @@ LONGEST_SAMPLE = 240
 
 
 def item_panel(
-    pair: PairItem, samples: Sequence[Sample], orders: Sequence[LatestComparison], k: int
+    pair: PairItem, samples: Sequence[Sample], orders: Sequence[StoredComparison], k: int
 ) -> None:
     """Show one item and the button that opens the pair; the first ``k`` samples count."""
     more = samples[k:]
@@ -145,7 +145,7 @@ def _sample(sample: Sample) -> Html:
     )
 
 
-def _verdicts(orders: Sequence[LatestComparison], condition: str) -> list[Html]:
+def _verdicts(orders: Sequence[StoredComparison], condition: str) -> list[Html]:
     verdicts = [order for order in orders if order.condition == condition]
     if not verdicts:
         return []
