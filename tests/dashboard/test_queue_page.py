@@ -22,7 +22,7 @@ from app_pages import (
 from graded_log import GradedLog
 from judgeboard.domain import Response
 from judgeboard.formats.output import Table
-from judgeboard.reviews.nothing_left import NothingLeft
+from judgeboard.reviews.queue_work import NothingLeft
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses

@@ -1,4 +1,4 @@
-"""A person's work in queues: the items done, and the items left for the person."""
+"""A person's work in queues: the items done, the items left for the person, and why nothing is left."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -6,8 +6,15 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
+from judgeboard.measure.notes import Note, note
 from judgeboard.store.clock import utc_now
-from judgeboard.store.leases import own_progress, skipped_items
+from judgeboard.store.leases import (
+    count_items_for,
+    count_with_others,
+    own_progress,
+    skipped_items,
+)
+from judgeboard.store.next_items import own_item, training_answers
 from judgeboard.store.queues import queues_by_person
 from judgeboard.store.tables import Queue
 
@@ -52,3 +59,37 @@ def own_queues(
         work for work in work_in(connection, queues, reviewer_id, now or utc_now()) if work.left
     ]
     return sorted(queue_work, key=lambda work: work.left == work.skipped)
+
+
+class NothingLeft(NamedTuple):
+    """A queue in which a person can lease nothing now, with the ``items`` for the person.
+
+    The person ``reviewed`` some of the items. Others have leased ``with_others`` items that may
+    come later. The person ``skipped`` items that still need a review, and can undo these skips
+    (`undo_skips`).
+    """
+
+    items: int
+    reviewed: int
+    with_others: int
+    skipped: int
+
+    @property
+    def note(self) -> Note:
+        """The reason."""
+        return note("nothing_left", **self._asdict())
+
+
+def nothing_left(
+    connection: Connection, queue: Queue, reviewer_id: int, now: datetime | None = None
+) -> NothingLeft | None:
+    """Return why a person can lease nothing in a queue now; None if something is left for the person."""
+    at = now or utc_now()
+    _, open_items = own_progress(connection, queue.id, reviewer_id, at, most=1)
+    training = queue.training and training_answers(connection, queue, reviewer_id)
+    if open_items or training or own_item(connection, queue, reviewer_id, at) is not None:
+        return None
+    items, reviewed_count = count_items_for(connection, queue.id, reviewer_id)
+    leased_count = count_with_others(connection, queue.id, reviewer_id, at)
+    skipped = len(skipped_items(connection, queue.id, reviewer_id, at))
+    return NothingLeft(items, reviewed_count, leased_count, skipped)

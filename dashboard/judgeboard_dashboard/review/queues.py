@@ -17,8 +17,7 @@ from judgeboard.measure.plans import draw_plan
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, may
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import ASKED
-from judgeboard.reviews.nothing_left import nothing_left
-from judgeboard.reviews.queue_work import MOST_COUNTED, own_queues
+from judgeboard.reviews.queue_work import MOST_COUNTED, nothing_left, own_queues
 from judgeboard.reviews.queues import (
     PersonProgress,
     QueueProgress,

@@ -9,7 +9,7 @@ import streamlit as st
 from judgeboard.domain import Action, Decision, FlagState, ResponseKind
 from judgeboard.registry.methods import load_object, registrations
 from judgeboard.reviews.decisions import implying_rules
-from judgeboard.reviews.nothing_left import nothing_left
+from judgeboard.reviews.queue_work import nothing_left
 from judgeboard.settings.model import Thresholds
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter

@@ -7,9 +7,8 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import ItemState
 from judgeboard.reviews.leases import undo_skips
-from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.person_work import everybodys_work
-from judgeboard.reviews.queue_work import own_queues
+from judgeboard.reviews.queue_work import nothing_left, own_queues
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.queues import queue_named
 from queue_case import CONFIRM, DISMISS, UNSURE
