@@ -49,12 +49,11 @@ from judgeboard.stats.rates import Target
 from judgeboard.stats.ratings import Human
 from judgeboard.stats.thresholds import DELTA
 from judgeboard.store.engine import Store
-from judgeboard.store.export import ExportTable, exports
+from judgeboard.store.export import ExportTable, exports, ratings_table
 from judgeboard.store.filters import MeasureName, RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.opening import open_store
-from judgeboard.store.ratings_table import ratings_table
 from judgeboard.store.runs import PLAIN
 from judgeboard.store.settings import check_primary_judge
 from judgeboard.store.statements import record_of

@@ -28,12 +28,11 @@ from judgeboard.receiving.receiver import Receiver
 from judgeboard.reports.datasets import shapes, write_dataset
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.api_keys import key_of_token
-from judgeboard.store.export import export_tables, exports
+from judgeboard.store.export import RATINGS, export_tables, exports, ratings_table
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.queues import new_queue
-from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import find_reviewer
 from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.gate import MANAGED

@@ -170,8 +170,7 @@ def _known_tables(
 ) -> "Mapping[str, ExportTable]":
     """Return the tables that can be exported; the table of ratings is about one judge version."""
     from judgeboard.measure.samples import scored_version
-    from judgeboard.store.export import exports
-    from judgeboard.store.ratings_table import RATINGS, ratings_table
+    from judgeboard.store.export import RATINGS, exports, ratings_table
 
     if table == RATINGS:
         with store.reading() as connection:

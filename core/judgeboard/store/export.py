@@ -20,14 +20,27 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    and_,
     case,
     cast,
+    exists,
     func,
+    literal,
+    or_,
     select,
     type_coerce,
 )
 
-from judgeboard.domain import LOG_FIELDS, OVERALL, Decision, Feedback, Grade, Response, ResponseKind
+from judgeboard.domain import (
+    LOG_FIELDS,
+    NOTES,
+    OVERALL,
+    Decision,
+    Feedback,
+    Grade,
+    Response,
+    ResponseKind,
+)
 from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.formats.jsonl import object_text
@@ -41,12 +54,13 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.responses import response_of
-from judgeboard.store.reviews import flags_decided, modes_of, notes_of
+from judgeboard.store.reviews import flags_decided, is_current, is_test, modes_of, notes_of
 from judgeboard.store.statements import grouped, record_of, rows_with
 from judgeboard.store.tables import (
     COMMENT,
     COMPARISON,
     COMPARISON_SCORE,
+    CURRENT,
     FAILURE_MODE,
     FEEDBACK,
     FLAG,
@@ -60,7 +74,9 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEW_SCORE,
+    REVIEWER,
     VERSION,
+    StoredVersion,
 )
 from judgeboard.text import iso_z
 
@@ -615,3 +631,63 @@ def export_tables(
             )
             for name, table in tables.items()
         }
+
+
+RATINGS = "ratings"  # the table of people and one judge version, for analysis in other tools
+_RATED = (
+    Column("label"),
+    Column("groundedness", ColumnType.NUMBER),
+    Column("quality", ColumnType.INTEGER),
+)
+_RATING_COLUMNS = (
+    *(Column(name) for name in ("source", "external_id", "query_type")),
+    Column("asked_at", ColumnType.TIME),
+    *(Column(name) for name in ("reviewer", "stage", "decision")),
+    *_RATED,
+    *(Column(name) for name in NOTES),
+    Column("reviewed_at", ColumnType.TIME),
+    Column("judge"),
+    *(Column(f"judge_{column.name}", column.type) for column in _RATED),
+    Column("judge_reasoning"),
+)
+
+
+def ratings_table(version: StoredVersion) -> ExportTable:
+    """Return the current reviews of answers, each beside the current verdict of a judge version.
+
+    An answer without a review has one row with the verdict, if there is one. The columns of a
+    person or of the judge are empty where there is no review or no verdict. Reviews of test items
+    are left out.
+    """
+    grades = [column.name for column in _RATED]
+    of_answer = and_(REVIEW.c.response_id == RESPONSE.c.id, is_current(), ~is_test())
+    of_version = and_(
+        CURRENT.c.response_id == RESPONSE.c.id, CURRENT.c.judge_version_id == version.id
+    )
+    has_rating = or_(exists().where(of_answer), exists().where(of_version))
+    query = (
+        select(
+            *(RESPONSE.c[name] for name in ("source", "external_id", "query_type", "asked_at")),
+            REVIEWER.c.name.label("reviewer"),
+            *(REVIEW.c[name] for name in ("stage", "decision", *grades, *NOTES)),
+            REVIEW.c.at.label("reviewed_at"),
+            literal(version.title).label("judge"),
+            *(CURRENT.c[name].label(f"judge_{name}") for name in grades),
+            JUDGMENT.c.reasoning.label("judge_reasoning"),
+        )
+        .select_from(RESPONSE)
+        .outerjoin(REVIEW, of_answer)
+        .outerjoin(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+        .outerjoin(CURRENT, of_version)
+        .outerjoin(JUDGMENT, JUDGMENT.c.id == CURRENT.c.judgment_id)
+        .order_by(RESPONSE.c.id, REVIEW.c.id)
+    )
+
+    def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
+        answers = select(RESPONSE.c.id.label(ROW_KEY)).where(has_rating, *where)
+        for chunk in read_chunks(connection, answers):
+            ids = [row[ROW_KEY] for row in chunk]
+            for row in connection.execute(query.where(RESPONSE.c.id.in_(ids))).mappings():
+                yield dict(row)
+
+    return ExportTable(_RATING_COLUMNS, rows, RESPONSE.c.id)

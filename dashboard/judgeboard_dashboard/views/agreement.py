@@ -40,11 +40,10 @@ from judgeboard.reports.agreement import (
 from judgeboard.reports.front_page import log_summary
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
-from judgeboard.store.export import export_tables
+from judgeboard.store.export import RATINGS, export_tables, ratings_table
 from judgeboard.store.filters import METADATA, RowFilter, filter_sentence
 from judgeboard.store.judge_versions import versions_asked_again
 from judgeboard.store.metadata import metadata_fields
-from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
 from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.session import (

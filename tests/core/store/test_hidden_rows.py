@@ -21,14 +21,13 @@ from judgeboard.methods.suites.queries import StoredSuiteRun
 from judgeboard.people.roster import set_sources
 from judgeboard.settings.model import Cuts
 from judgeboard.store.events import EventFilter
-from judgeboard.store.export import exports
+from judgeboard.store.export import exports, ratings_table
 from judgeboard.store.filters import RowFilter, own_label_condition
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import queue_by_id
-from judgeboard.store.ratings_table import ratings_table
 from judgeboard.store.reviews import find_comment, find_review
 from judgeboard.store.rules import insert_rule
 from judgeboard.store.runs import Selection, ask_mode, get_run
