@@ -23,7 +23,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judging_rules import waiting
 from judgeboard.store.overview import count_open_flags, judge_counts
 from judgeboard.store.rules import active_rules
-from judgeboard.store.service_counts import method_costs_since
+from judgeboard.store.runs import method_costs_since
 from judgeboard.store.tables import AlertRule, JudgingRule
 from judgeboard.store.traces import last_spans
 from judgeboard.text import counted, money
