@@ -207,7 +207,7 @@ def plan_labels(
         target,
         tuple(version.title for version in versions),
         conditions=tuple(conditions_of(where or RowFilter())),
-        seconds_per_review=_seconds_per_review(connection),
+        seconds_per_review=review_time(connection).value,
         made_prompt=_made_prompt(sources),
     )
     if question == "rate" and where in {None, RowFilter()}:
@@ -246,7 +246,7 @@ def plans_for_rate(
         1.0,
         target,
         () if version is None else (version.title,),
-        seconds_per_review=_seconds_per_review(connection),
+        seconds_per_review=review_time(connection).value,
         made_prompt=_made_prompt([source]),
     )
     unlabelled = pilot.answers - pilot.n
@@ -254,11 +254,6 @@ def plans_for_rate(
     needs = [_for_rate(goal, pilot, more) for more in numbers]
     usable = [need for need in needs if math.isfinite(need.shows)] or needs[-1:]
     return tuple(_completed(replace(goal, reach=need.shows), need, pilot) for need in usable)
-
-
-def _seconds_per_review(connection: Connection) -> float | None:
-    time = review_time(connection)
-    return None if time is None else time.seconds
 
 
 def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:

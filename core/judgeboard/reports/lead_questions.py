@@ -2,6 +2,7 @@
 
 import math
 
+from judgeboard.domain import Estimate
 from judgeboard.health.failures import DAYS
 from judgeboard.measure.agreement_result import AgreementResult, answers_words, shown_statistics
 from judgeboard.measure.label_plans import time_words
@@ -12,7 +13,6 @@ from judgeboard.stats.estimates import MIN_PAIRS, complement, percent_words, unm
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.overview import Overview
 from judgeboard.store.runs import Counts
-from judgeboard.store.strata import ReviewTime
 from judgeboard.text import EPOCH
 
 _MOST_TYPES = 4  # in a sentence
@@ -93,34 +93,34 @@ def missed_types_note(result: Rate) -> Note | None:
     )
 
 
-def labels_note(labels: int, time: ReviewTime | None) -> Note:
+def labels_note(labels: int, time: Estimate) -> Note:
     """Return how many labels are missing and how long the labels take."""
-    if time is None:
+    if time.value is None:
         return note("labels_missing", labels=labels)
-    return note("labels_missing_time", labels=labels, time=time_words(labels * time.seconds / 60))
+    return note("labels_missing_time", labels=labels, time=time_words(labels * time.value / 60))
 
 
-def overlap_note(people: AgreementResult, time: ReviewTime | None) -> Note | None:
+def overlap_note(people: AgreementResult, time: Estimate) -> Note | None:
     """Return how many answers need a second reviewer before people's agreement is known; None if none do."""
     answers = MIN_PAIRS - people.n
     if answers <= 0:
         return None
-    if time is None:
+    if time.value is None:
         return note("overlap_missing", answers=answers)
     return note(
-        "overlap_missing_time", answers=answers, time=time_words(2 * answers * time.seconds / 60)
+        "overlap_missing_time", answers=answers, time=time_words(2 * answers * time.value / 60)
     )
 
 
-def reading_note(answers: int, time: ReviewTime | None) -> Note:
+def reading_note(answers: int, time: Estimate) -> Note:
     """Return how long it takes to review these answers."""
-    if time is None:
+    if time.value is None:
         return note("reading_unknown")
     return note(
         "reading",
-        time=time_words(answers * time.seconds / 60),
+        time=time_words(answers * time.value / 60),
         reviews=time.n,
-        seconds=time.seconds,
+        seconds=time.value,
     )
 
 

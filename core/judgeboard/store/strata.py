@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from heapq import nsmallest
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sqlalchemy import (
@@ -23,6 +23,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import (
     Decision,
+    Estimate,
     FlagState,
     ItemState,
     Label,
@@ -33,6 +34,7 @@ from judgeboard.domain import (
 from judgeboard.flags.rules import RANDOM_SAMPLE, sampling_number
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_ints, renumbered
+from judgeboard.stats.means import median
 from judgeboard.stats.sample_size import allocated
 from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.filter_conditions import response_conditions
@@ -571,18 +573,11 @@ def _lots(
 _LATEST_REVIEWS = 1_000
 
 
-class ReviewTime(NamedTuple):
-    """The median time of the latest ``n`` reviews, in seconds."""
-
-    seconds: float
-    n: int
-
-
-def review_time(connection: Connection) -> ReviewTime | None:
-    """Return the median time of the latest 1,000 reviews, None if no time was measured."""
+def review_time(connection: Connection) -> Estimate:
+    """Return the median time of the latest 1,000 reviews, in seconds."""
     query = (
         select(REVIEW.c.seconds).where(REVIEW.c.seconds.is_not(None)).order_by(REVIEW.c.id.desc())
     )
     [seconds] = read_columns(connection, query.limit(_LATEST_REVIEWS))
     # The median, because a break with an item left open must not count as review time.
-    return ReviewTime(float(np.median(seconds)), len(seconds)) if len(seconds) else None
+    return median(seconds)

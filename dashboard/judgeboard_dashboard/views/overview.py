@@ -42,7 +42,7 @@ from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.open_flags import answers_done_by, open_counts
 from judgeboard.store.overview import Overview, quadrant
 from judgeboard.store.overview import overview as overview_of
-from judgeboard.store.strata import ReviewTime, review_time
+from judgeboard.store.strata import review_time
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.gate import may_open, permitted
@@ -216,7 +216,7 @@ def _news(shares: CorrectedTrend, latest: Result | None) -> None:
         )
 
 
-def _by_type(rate: Rate, time: ReviewTime | None) -> None:
+def _by_type(rate: Rate, time: Estimate) -> None:
     """Show the judge's own share, the number of missing labels, and the query types."""
     if (of_judge := judge_share_note(rate)) is not None:
         sentence(of_judge.text)
@@ -252,7 +252,7 @@ def _trend_picture(change: CorrectedTrend | Trend) -> None:
         trend_charts.show_trend(change, whole, whole, TALL)
 
 
-def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
+def _plan(rate: Rate, time: Estimate, *, key: str) -> bool:
     """Show how many labels are missing, and the button that plans labels. Return False if no label is missing."""
     need = rate.to_label
     if need is None or need.hidden:
@@ -263,7 +263,7 @@ def _plan(rate: Rate, time: ReviewTime | None, *, key: str) -> bool:
     return True
 
 
-def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -> None:
+def _trust(judge: AgreementResult | None, rate: Rate, time: Estimate) -> None:
     """Show how far judge and people agree, beside the agreement of people with each other."""
     heading("2. Can this judge be trusted?")
     people = agreement_on_label("people")
@@ -313,7 +313,7 @@ def _trust(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -
     )
 
 
-def _misses(judge: AgreementResult | None, rate: Rate, time: ReviewTime | None) -> None:
+def _misses(judge: AgreementResult | None, rate: Rate, time: Estimate) -> None:
     """Show the share of bad answers that the judge misses, and the share of false alarms."""
     heading("3. What does the judge miss?")
     errors = {} if judge is None else shown_statistics(judge.statistics)
@@ -366,7 +366,7 @@ def _shares(
     )
 
 
-def _to_read(state: Overview, time: ReviewTime | None) -> None:
+def _to_read(state: Overview, time: Estimate) -> None:
     """Show the person's queues and the open flags, with the time that the answers take."""
     heading("4. Which answers should people read today?")
     reviewer = current_reviewer()

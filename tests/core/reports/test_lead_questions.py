@@ -20,7 +20,6 @@ from judgeboard.reports.lead_questions import (
     reading_note,
     trust_note,
 )
-from judgeboard.store.strata import ReviewTime
 
 
 @pytest.fixture
@@ -72,7 +71,7 @@ def test_judge_and_people_stand_beside_two_people(log):
     unknown = replace(people, rows=(Row.of("agreement", ALL, Estimate(None)),))
     assert beside_people(judge, unknown) is None
     assert misses_note(judge).code == "misses_and_alarms"
-    assert overlap_note(people, None) is None
+    assert overlap_note(people, Estimate(None)) is None
 
 
 def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log):
@@ -85,9 +84,9 @@ def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log):
 
 
 def test_missing_labels_and_reading_take_time():
-    time = ReviewTime(50.0, 12)
+    time = Estimate(50.0, n=12)
     assert labels_note(14, time).values == {"labels": 14, "time": "12 minutes"}
-    assert labels_note(1, None).values == {"labels": 1}
-    reading = reading_note(187, ReviewTime(61.4, 1)).values
+    assert labels_note(1, Estimate(None)).values == {"labels": 1}
+    reading = reading_note(187, Estimate(61.4, n=1)).values
     assert reading == {"time": "3.2 hours", "reviews": 1, "seconds": 61.4}
-    assert reading_note(3, None).code == "reading_unknown"
+    assert reading_note(3, Estimate(None)).code == "reading_unknown"
