@@ -73,7 +73,8 @@ from judgeboard.store.strata import (
     judged_until,
     open_in_random_order,
     reviewed_in_random_order,
-    undecided_answers,
+    skipped_answers,
+    unsure_answers,
 )
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, StoredVersion
 from judgeboard.store.verdicts import answers_of_prompts, matching_answers
@@ -317,12 +318,11 @@ class LabelledAnswers:
         at = np.searchsorted(people.response_ids, ids[self.labelled])
         self.values: FloatArray = np.full(len(ids), np.nan)
         self.values[self.labelled] = numbers.astype(np.float64)[at]
-        undecided = undecided_answers(connection)
         tied_ids = np.setdiff1d(np.concatenate(graded_ids), people.response_ids)
         self._tied = np.isin(ids, tied_ids) & ~self.labelled
-        self._unsure = np.isin(ids, undecided.unsure) & ~self.labelled & ~self._tied
+        self._unsure = np.isin(ids, unsure_answers(connection)) & ~self.labelled & ~self._tied
         self._skipped = (
-            np.isin(ids, undecided.skipped) & ~self.labelled & ~self._tied & ~self._unsure
+            np.isin(ids, skipped_answers(connection)) & ~self.labelled & ~self._tied & ~self._unsure
         )
         self.picked: BoolArray = self.answers.picked
         self.drawn: BoolArray = self.answers.drawn

@@ -367,31 +367,27 @@ def reviewed_where_verdicts_differ(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Undecided:
-    """The ids, ascending, of answers with an unsure review, and of answers that somebody skipped in a queue."""
-
-    unsure: IntArray
-    skipped: IntArray
-
-
 @kept_while_reading
-def undecided_answers(connection: Connection) -> Undecided:
-    """Return the answers that people did not decide. Other people may have labelled such answers."""
-    unsure_ids = select(REVIEW.c.response_id).where(
+def unsure_answers(connection: Connection) -> IntArray:
+    """Return the ids, ascending, of answers with an unsure review. Other people may have labelled such answers."""
+    query = select(REVIEW.c.response_id).where(
         REVIEW.c.decision == Decision.UNSURE,
         REVIEW.c.response_id.is_not(None),
         is_current(),
         ~is_test(),
     )
-    skipped_ids = (
+    return np.unique(read_columns(connection, query)[0])
+
+
+@kept_while_reading
+def skipped_answers(connection: Connection) -> IntArray:
+    """Return the ids, ascending, of answers that somebody skipped in a queue. Others may have labelled such answers."""
+    query = (
         select(QUEUE_ITEM.c.response_id)
         .join(SKIP, SKIP.c.queue_item_id == QUEUE_ITEM.c.id)
         .where(QUEUE_ITEM.c.response_id.is_not(None), NOT_UNDONE)
     )
-    return Undecided(
-        *(np.unique(read_columns(connection, query)[0]) for query in (unsure_ids, skipped_ids))
-    )
+    return np.unique(read_columns(connection, query)[0])
 
 
 LEAST_OF_STRATUM = 2
