@@ -180,33 +180,19 @@ def _start(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkState:
-    """Facts that explain an empty list; ``responses`` are logged answers, ``decided_today`` counts from 0:00 UTC."""
-
-    responses: int
-    any_judged: bool
-    decided_today: int
-    last_flag_at: datetime | None
-
-
 def any_judged(connection: Connection) -> bool:
     """Return whether a judge has judged an answer."""
     return connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None
 
 
-def work_state(connection: Connection, now: datetime) -> WorkState:
-    """Return the facts that explain an empty list; this counts every answer."""
-    return WorkState(
-        responses=count_log(connection),
-        any_judged=any_judged(connection),
-        decided_today=sum(
-            each.n for each in _decisions(connection, None, [now.astimezone(UTC).date()])
-        ),
-        last_flag_at=connection.scalar(
-            select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1)
-        ),
-    )
+def count_decided(connection: Connection, day: date) -> int:
+    """Return how many answers people decided on a day (UTC)."""
+    return sum(each.n for each in _decisions(connection, None, [day]))
+
+
+def last_flag_at(connection: Connection) -> datetime | None:
+    """Return when the newest flag was raised; None without a flag."""
+    return connection.scalar(select(FLAG.c.created_at).order_by(FLAG.c.id.desc()).limit(1))
 
 
 # Two ranges of an index; <> would read every row.

@@ -8,11 +8,11 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.formats.files import format_titles
 from judgeboard.store.clock import utc_now
-from judgeboard.store.overview import any_judged, work_state
+from judgeboard.store.overview import any_judged, count_decided, count_log, last_flag_at
 from judgeboard.store.responses import last_response_id
 from judgeboard_dashboard.gate import permitted, refusal
 from judgeboard_dashboard.review.queues import EVERY
-from judgeboard_dashboard.session import button, open_rows, read, reading, stacking_columns
+from judgeboard_dashboard.session import button, open_rows, reading, stacking_columns
 from judgeboard_dashboard.widgets.navigation import Rows
 from judgeboard_dashboard.widgets.texts import (
     caption,
@@ -110,23 +110,25 @@ def before_import() -> bool:
 
 def no_open_flags() -> None:
     """Show why there are no open flags: nothing imported, nothing judged, or all decided."""
-    now = utc_now()
-    state = read(work_state, now)
-    answers = count(state.responses, "answer")
-    if not state.responses:
+    today = utc_now().date()
+    with reading() as connection:
+        responses, is_judged = count_log(connection), any_judged(connection)
+        decided_today, last = count_decided(connection, today), last_flag_at(connection)
+    answers = count(responses, "answer")
+    if not responses:
         empty_page()
-    elif not state.any_judged:
+    elif not is_judged:
         empty_page(
             f"{answers}, none judged.", "Or in a terminal: `judgeboard judge --judge lexical`"
         )
     else:
-        last, since = state.last_flag_at, ""
+        since = ""
         if last is not None:
-            today = last.astimezone(UTC).date() == now.date()
-            since = f" Last flag: {'today, ' + clock(last) if today else day(last)}."
+            is_today = last.astimezone(UTC).date() == today
+            since = f" Last flag: {'today, ' + clock(last) if is_today else day(last)}."
         more = "To grade more of them, create a queue of answers, flagged or not."
         empty(
-            f"No open flags. Decided today: {state.decided_today:,}.{since}",
+            f"No open flags. Decided today: {decided_today:,}.{since}",
             f"{answers} in this database. {more}",
         )
         if permitted(Action.MAKE_QUEUES) and st.button(

@@ -36,7 +36,7 @@ from judgeboard.store.flags import flag_reviews
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.open_flags import open_counts, queue_page
-from judgeboard.store.overview import overview, work_state
+from judgeboard.store.overview import count_decided, overview
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.queues import new_queue
 from judgeboard.store.response_pages import response_page
@@ -122,7 +122,7 @@ def test_one_decision_is_about_all_open_flags_and_undo_opens_all(team, decision,
         # Each rule has its flag counted.
         assert worth == ({} if state == "open" else dict.fromkeys(RULES, (1, 0.5)))
         assert flag_reviews(connection).response_ids.tolist() == [team.response_id] * 2
-        assert work_state(connection, NOW).decided_today == (0 if state == "open" else 1)
+        assert count_decided(connection, NOW.date()) == (0 if state == "open" else 1)
     team.undo(decided.review_id, team.mara)
     assert states(team) == dict.fromkeys(RULES, "open")
     assert len(listed(team, reviewer_id=team.mara.id)) == 1
@@ -231,7 +231,7 @@ def test_a_person_counts_once_for_an_answer_after_the_reveal(case, store):
     blind = case.review(case.mara)
     after = case.reveal(blind, case.mara, DISMISS)
     with store.reading() as connection:
-        assert work_state(connection, case.now).decided_today == 1
+        assert count_decided(connection, case.now.date()) == 1
         assert overview(connection, case.mara.id, case.now.date()).today.decided_by_me == 1
         (own,) = own_reviews_page(connection, case.mara.id).lines
         assert (own.review.id, own.revealed.id) == (blind.review_id, after)

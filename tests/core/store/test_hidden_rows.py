@@ -253,6 +253,7 @@ def arguments(queues, marked_source="log"):
         "fields": ("tenant",),
         "value": "v",
         "since": NOW - timedelta(days=1),
+        "day": NOW.date(),
         "first": 20_000,
         "last": 20_001,
         "notice": RESPONSE.c.extra[("served", "notice")].as_string(),
