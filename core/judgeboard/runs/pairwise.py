@@ -40,9 +40,9 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.health import OriginalAnswer, originals_of_controls
+from judgeboard.store.health import originals_of_controls
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.pairs import load_pairs, pairs_named, store_pairs
+from judgeboard.store.pairs import OriginalAnswer, load_pairs, pairs_named, store_pairs
 from judgeboard.store.responses import LogAnswer, log_answers
 from judgeboard.store.statements import batches
 from judgeboard.store.tables import StoredVersion
@@ -293,7 +293,7 @@ class _WithOriginals:
             passages=item.passages,
             turns=item.turns,
         )
-        compared = await self._judge.compare(pair, list(Shown)[original.response_id % 2])
+        compared = await self._judge.compare(pair, list(Shown)[original.id % 2])
         scores = tuple(
             DimensionScore(aspect, _PREFERS_CHANGED[preference], "0-1")
             for aspect, preference in compared.preferences.items()

@@ -44,12 +44,14 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.pairs import OriginalAnswer
 from judgeboard.store.responses import last_logged_id
 from judgeboard.store.runs import RESUMABLE
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,
     TextColumn,
+    columns_of,
     last_ids,
     listed,
     number_of,
@@ -289,13 +291,6 @@ def list_controls(connection: Connection) -> list[StoredControl]:
     return [StoredControl(*row) for row in connection.execute(query.order_by(RESPONSE.c.id))]
 
 
-class OriginalAnswer(NamedTuple):
-    """The answer from which a control answer was made."""
-
-    response_id: int
-    answer: str
-
-
 def originals_of_controls(connection: Connection) -> dict[int, OriginalAnswer]:
     """Return the originals of all control answers with another text, by the id of the control answer.
 
@@ -303,7 +298,7 @@ def originals_of_controls(connection: Connection) -> dict[int, OriginalAnswer]:
     """
     original = RESPONSE.alias("original")
     query = (
-        select(RESPONSE.c.id, original.c.id, original.c.answer)
+        select(RESPONSE.c.id, *columns_of(OriginalAnswer, original))
         .join(original, original.c.id == RESPONSE.c.derived_from)
         .where(RESPONSE.c.kind == ResponseKind.CONTROL, RESPONSE.c.answer != original.c.answer)
         .order_by(RESPONSE.c.id)

@@ -96,15 +96,15 @@ def side_id(external_id: str, side: str) -> str:
     return f"pair:{external_id}:{side}"
 
 
-class Origin(NamedTuple):
-    """A stored response that may be the source of a pair's answer."""
+class OriginalAnswer(NamedTuple):
+    """A stored response from which an answer of a pair or a control answer may be made."""
 
     id: int
     source: str
     answer: str | None
 
 
-Origins = Mapping[str, list[Origin]]
+Origins = Mapping[str, list[OriginalAnswer]]
 
 
 def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[Named]]:
@@ -160,7 +160,7 @@ def _of(
 
 
 def _side(
-    pair: Pair, side: str, answer: str, model: str | None, origins: list[Origin] | None
+    pair: Pair, side: str, answer: str, model: str | None, origins: list[OriginalAnswer] | None
 ) -> Response:
     same_answers = [origin for origin in origins or () if origin.answer == answer]
     same_answers.sort(
@@ -184,9 +184,9 @@ def origins_of(connection: Connection, pairs: Sequence[Pair]) -> Origins:
     names = {
         name for pair in pairs for name in (pair.response_a, pair.response_b) if name is not None
     }
-    query = select(RESPONSE.c.external_id, *columns_of(Origin, RESPONSE))
+    query = select(RESPONSE.c.external_id, *columns_of(OriginalAnswer, RESPONSE))
     rows = rows_with(connection, query, RESPONSE.c.external_id, names)
-    return grouped((external_id, Origin(*origin)) for external_id, *origin in rows)
+    return grouped((external_id, OriginalAnswer(*origin)) for external_id, *origin in rows)
 
 
 @dataclass(frozen=True, slots=True)
