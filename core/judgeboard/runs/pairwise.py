@@ -44,6 +44,7 @@ from judgeboard.store.health import originals_of_controls
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.pairs import OriginalAnswer, load_pairs, pairs_named, store_pairs
 from judgeboard.store.responses import LogAnswer, log_answers
+from judgeboard.store.run_steps import LatestAsk
 from judgeboard.store.statements import batches
 from judgeboard.store.tables import StoredVersion
 
@@ -200,7 +201,7 @@ class _Comparing(AskOnceMethod[TaskKey, _Task, Answered[_Task, Comparison], RunO
 
     def latest(
         self, connection: Connection, version: StoredVersion, items: Sequence[TaskKey]
-    ) -> Mapping[TaskKey, comparisons.LatestInOrder]:
+    ) -> Mapping[TaskKey, LatestAsk]:
         pair_ids = list(dict.fromkeys(order.item_id for order in items))
         asks = comparisons.latest_asks(connection, version.id, pair_ids)
         return {TaskKey(pair_id, shown.value): ask for (pair_id, shown), ask in asks.items()}

@@ -11,6 +11,7 @@ from judgeboard.domain import OVERALL, Preference, Shown, Status, StepRecord
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import step_values
+from judgeboard.store.run_steps import LatestAsk
 from judgeboard.store.statements import batches, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import COMPARISON, COMPARISON_SCORE, PAIR, RESPONSE, StoredVersion
 from judgeboard.text import storable_or_none
@@ -234,14 +235,6 @@ def question_groups(connection: Connection) -> dict[int, int]:
 QUESTION_START = 300
 
 
-class LatestInOrder(NamedTuple):
-    """The latest ask of a pair in one order; ``usable`` tells whether any ask in this order was usable."""
-
-    ask: int
-    usable: bool
-    run_id: int | None
-
-
 class PairHead(NamedTuple):
     """The parts of a pair that lists show: the start of the question and the models of the answers."""
 
@@ -321,22 +314,21 @@ def uncompared(connection: Connection) -> list[BothOrders]:
 
 def latest_asks(
     connection: Connection, version_id: int, pair_ids: Collection[int]
-) -> dict[tuple[int, Shown], LatestInOrder]:
-    """Return the latest plain ask of these pairs, by (pair, order shown)."""
+) -> dict[tuple[int, Shown], LatestAsk]:
+    """Return the latest plain ask of these pairs, by (pair, order shown); ok if any ask in this order was usable."""
     names = ("pair_id", "shown", "ask", "status", "run_id")
     query = (
         select(*(COMPARISON.c[name] for name in names))
         .where(COMPARISON.c.judge_version_id == version_id, COMPARISON.c.condition == PLAIN)
         .order_by(COMPARISON.c.ask)
     )
-    latest: dict[tuple[int, Shown], LatestInOrder] = {}
+    latest: dict[tuple[int, Shown], LatestAsk] = {}
     for pair_id, shown, ask, status, run_id in rows_with(
         connection, query, COMPARISON.c.pair_id, pair_ids
     ):
-        usable = status is Status.OK or (
-            (pair_id, shown) in latest and latest[pair_id, shown].usable
-        )
-        latest[pair_id, shown] = LatestInOrder(ask, usable, run_id)
+        earlier = latest.get((pair_id, shown))
+        counted = Status.OK if earlier and earlier.usable else status
+        latest[pair_id, shown] = LatestAsk(ask, run_id, counted)
     return latest
 
 

@@ -27,27 +27,31 @@ from judgeboard.text import EXPECTED
 
 
 class LatestAsk(NamedTuple):
-    """The latest judgment (repeat 0) of a version on a response, without the verdict."""
+    """The latest ask of one judge version about one item: its number from 0, and its run (None: recorded).
 
-    response_id: int
+    ``status`` is ok if this ask counts as answered.
+    """
+
     ask: int
     run_id: int | None
-    status: str
+    status: Status
 
     @property
     def usable(self) -> bool:
-        """Whether the judgment has a usable verdict."""
-        return self.status == Status.OK
+        """Whether the ask gave a usable answer."""
+        return self.status is Status.OK
 
 
 def latest_asks(
     connection: Connection, version_id: int, response_ids: Collection[int] | None = None
 ) -> dict[int, LatestAsk]:
-    """Return the latest ask of a version on each judged response, by response."""
+    """Return the latest judgment (repeat 0) of a version on each judged response, by response."""
     of_version = (JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.repeat == 0)
-    query = select(*columns_of(LatestAsk, JUDGMENT)).where(*of_version).order_by(JUDGMENT.c.id)
-    rows = rows_with(connection, query, JUDGMENT.c.response_id, response_ids)
-    return {row.response_id: LatestAsk._make(row) for row in rows}
+    query = select(JUDGMENT.c.response_id, *columns_of(LatestAsk, JUDGMENT)).where(*of_version)
+    rows = rows_with(
+        connection, query.order_by(JUDGMENT.c.id), JUDGMENT.c.response_id, response_ids
+    )
+    return {response_id: LatestAsk(*ask) for response_id, *ask in rows}
 
 
 def count_missing(
