@@ -28,11 +28,11 @@ from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
 from judgeboard.stats.monitor import DIRECTIONS
 from judgeboard.store.alerts import SeenAlarm, insert_acknowledgement, insert_alarm, list_alarms
-from judgeboard.store.anchor_judgments import reported_models
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import version_titles
+from judgeboard.store.judgments import reported_models
 from judgeboard.store.statements import record_of
 from judgeboard.store.tables import Alarm, AlarmAcknowledgement
 from judgeboard.text import day_words, listed_words, unstorable, utc_day

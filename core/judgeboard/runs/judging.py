@@ -46,13 +46,12 @@ from judgeboard.runs.method import (
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings.model import load_settings, provider_key
 from judgeboard.settings.option_words import checked, name_of
-from judgeboard.store.anchor_judgments import insert_anchor_judgments
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import possible_examples
 from judgeboard.store.jobs import TaskKey
-from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.judgments import NewJudgment, insert_anchor_judgments
 from judgeboard.store.runs import (
     PLAIN,
     AskMode,

@@ -14,10 +14,10 @@ from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.reviews.failure_modes import failure_mode_counts
 from judgeboard.reviews.issues import issue_filter, measure_issue
-from judgeboard.store.anchor_judgments import reported_models
 from judgeboard.store.filters import parse_where
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.judge_versions import ensure_version, list_versions
+from judgeboard.store.judgments import reported_models
 from judgeboard.store.statements import read_columns, read_numbers
 from judgeboard.store.tables import (
     CURRENT,
