@@ -16,7 +16,7 @@ from engines import on_sqlite
 from graded_log import GradedLog, read
 from judgeboard.alerts import events
 from judgeboard.alerts.conditions import CONDITIONS
-from judgeboard.alerts.delivery import send
+from judgeboard.alerts.delivery import OTHER_PROCESS, deliver, send
 from judgeboard.alerts.events import evaluate, follow
 from judgeboard.alerts.rules import add_alert_rule, quiet_hours
 from judgeboard.cli.app import run
@@ -143,6 +143,14 @@ def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_s
     check(store, START + 2 * MINUTE)
     check(store, START + 9 * MINUTE)
     assert [body.get("id") for body in hook.bodies] == [None, due[0].message_id]
+
+
+def test_of_two_processes_that_read_one_message_one_sends_it(store, hook):
+    add(store)
+    evaluate(store, START, every=timedelta(0))
+    [due] = read(store, due_deliveries, START)
+    assert [deliver(store, due, START) for _ in range(2)] == [None, OTHER_PROCESS]
+    assert hook.kinds == ["opened"]
 
 
 def test_a_test_message_is_left_to_the_process_that_stored_it(sqlite_store):

@@ -12,6 +12,10 @@ from judgeboard.formats.csv import defused
 from judgeboard.formats.files import Column, ColumnType, write_rows
 
 
+LONG = 2 << 20  # bytes: such a record is not given to Python's reader
+DAMAGED = b"q," + "ä".encode() * 9 + b"\xff"
+
+
 def test_a_record_over_several_lines_is_counted_by_its_first(reading):
     text = b'query,answer\r\n"two\r\nlines",a\r\n\r\n,b\r\n"x",c'
     first, bad, last = reading(text, "log.csv")
@@ -51,6 +55,10 @@ def test_empty_cells_are_absent_and_texts_are_read_by_their_field(reading):
         (b"q,a,b", "3 cells, but the header has 2"),
         (b'"q" x,a', "not CSV"),
         (b"q,a\0", "NUL"),
+        (DAMAGED, "not UTF-8"),
+        (DAMAGED + b"a" * LONG, "not UTF-8"),
+        (b'q,"' + b"a" * LONG + b'"x', "not CSV"),
+        (b"q,a," + b"b" * LONG, "3 cells"),
         (b"q,a\rq,b", "not CSV: a line ends with CR alone: save it with LF line ends"),
     ],
 )

@@ -82,6 +82,8 @@ def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_rememb
     refused = pytest.raises(NotAllowed, match=r"admins; .*reviewer")
     with refused, allowed(store, remembered, Action.MANAGE_PEOPLE):
         pass
+    with refused, allowed(store, remembered) as connection:
+        require(connection, remembered, Action.MANAGE_PEOPLE)
     with allowed(store, remembered, Action.REVIEW):
         pass
 

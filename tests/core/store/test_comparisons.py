@@ -96,7 +96,8 @@ def test_one_that_is_there_is_left_as_it_was(case, pairs, version):
 
 @on_sqlite
 def test_the_latest_usable_ask_counts(case, pairs, version):
-    add(case, version, said(pairs[0], AB, ask=1, overall=B), said(pairs[0], AB, overall=A))
+    add(case, version, said(pairs[0], AB, ask=1, overall=B))
+    add(case, version, said(pairs[0], AB, overall=A))
     assert loaded(case, version)[0].ab is B
     add(case, version, said(pairs[0], AB, ask=2))
     assert loaded(case, version)[0].ab is B

@@ -19,7 +19,7 @@ from judgeboard.store.open_flags import queue_page
 from judgeboard.store.overview import count_log, overview, quadrant, signal_counts
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.tables import FLAG
-from queue_case import queue_case
+from queue_case import CONFIRM, queue_case
 from reviewed_log import made_log
 from stored_rows import insert_row, read
 
@@ -74,6 +74,15 @@ def test_nobody_has_no_decisions_of_their_own(case):
     people.decide(flag(case, 1), people.mara)
     today = case.read(overview, None, TODAY).today
     assert (today.decided, today.decided_by_me) == (1, 0)
+
+
+@on_sqlite
+def test_who_is_unsure_or_decides_after_the_reveal_has_decided_nothing(queues):
+    queues.queue_of(0.1, 0.2, blind_judge=True)
+    graded = queues.review(queues.mara, None, quality=1)
+    queues.review(queues.mara, Decision.UNSURE)
+    queues.reveal(graded, queues.mara, CONFIRM)
+    assert read(queues.store, overview, None, queues.now.date()).today.decided == 0
 
 
 @on_sqlite

@@ -216,7 +216,7 @@ def test_what_is_drawn_does_not_stand_where_something_is_served_again(queues):
     queues.review(queues.mara)
     queues.later(days=8)
     again = queues.lease(queues.mara)
-    add_drawn(queues, 9)
+    add_drawn(queues, 12)
     assert len(sampled(queues)) == 9
     places = {item["id"]: item["position"] for item in queues.items()}
     assert list(places.values()).count(places[again.item_id]) == 1

@@ -123,6 +123,9 @@ def test_verdicts_and_answers_left_out_add_up_to_the_log(log):
     assert report.account.ok + sum(report.left_out.values()) == report.answers == 9
     stored = read(log.store, stored_jury_report, read(log.store, get_version, "jury"))
     check_fields(stored, left_out=report.left_out, answers=9)
+    for name in TWO:  # the jury has no verdict on an answer that both judge later
+        log.say_all(log.version(name), ids[8:], label=GOOD)
+    assert read(log.store, stored_jury_report, read(log.store, get_version, "jury")).items == 6
     assert (report.headline().code, report.headline().values["ok"]) == ("jury_left_out", 3)
 
 
