@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from streamlit.string_util import clean_text
 
 from app_pages import plain
+from judgeboard.domain import Response
+from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import (
     MOST_WORDS,
     Html,
@@ -22,6 +24,7 @@ from judgeboard_dashboard.evidence import (
     tag,
     word_difference,
 )
+from judgeboard_dashboard.review.texts import passage_list
 from page_rows import HOSTILE, as_read
 
 SOURCES = sorted((Path(__file__).parents[2] / "dashboard" / "judgeboard_dashboard").rglob("*.py"))
@@ -218,3 +221,10 @@ def test_the_difference_holds_both_texts_whole(old, new):
 
 def test_texts_of_any_length_are_not_compared():
     assert word_difference("a " * (MOST_WORDS + 1), "b") is None
+
+
+def test_every_passage_has_a_link():
+    response = Response("log", "a", "q", "a", ("one", "two"))
+    item = Item(1, response, None, None, (), (), (), ())
+    passages = passage_list(item, (), whole=True, view="whole")
+    assert re.findall('href="#(p.)"', passages) == re.findall('id="(p.)"', passages) == ["p1", "p2"]

@@ -16,6 +16,7 @@ import pytest
 from command_lines import run_line
 from judgeboard.cli.app import Root
 from judgeboard.errors import DatabaseAway
+from judgeboard.formats.label_schema import schema_in
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure
 from judgeboard.runs import judging
 from judgeboard.store.export import exports
@@ -152,6 +153,15 @@ def test_every_suggested_command_opens_the_database_of_this_command(tmp_path, ca
 )
 def test_an_empty_list_names_the_command_that_fills_it(words, typed):
     assert "`judgeboard " in typed(words)
+
+
+def test_all_schemas_are_listed_and_one_is_printed_as_it_was_written(tmp_path, shell):
+    (file := tmp_path / "s.yaml").write_text("name: s\nfields: [{name: safe, type: yes_no}]")
+    db = f"--db {tmp_path / 'd.db'}"
+    shell(f"db migrate {db}")
+    shell(f"queue schema add {file} {db}")
+    assert "s v1" in shell(f"queue schema list {db}")
+    assert schema_in(shell(f"queue schema list s {db}")) == schema_in(file.read_text())
 
 
 def test_settings_and_findings_are_printed_as_json(database, capsys, shell):

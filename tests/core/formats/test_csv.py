@@ -11,7 +11,6 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.csv import defused
 from judgeboard.formats.files import Column, ColumnType, write_rows
 
-
 LONG = 2 << 20  # bytes: such a record is not given to Python's reader
 DAMAGED = b"q," + "ä".encode() * 9 + b"\xff"
 

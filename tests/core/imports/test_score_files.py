@@ -8,14 +8,16 @@ from sqlalchemy import select
 
 from engines import on_sqlite
 from judgeboard.cli.app import run
+from judgeboard.domain import Response
 from judgeboard.imports import importing
 from judgeboard.imports import responses as importing_responses
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.store import responses
+from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW
 from judging_log import address
 from sent_traces import Sent, gathered, receiving, send_spans, trace
-from stored_rows import rows_of, values_of
+from stored_rows import rows_of, values_of, write_to
 from tool_files import written, written_csv
 
 TRACE, SPAN, UNKNOWN = Sent(1).trace_id, Sent(1).span_id, "f" * 32
@@ -104,6 +106,19 @@ def test_scores_belong_to_the_answer_of_their_trace(tool, received, tmp_path, ca
     assert values_of(received, JUDGMENT.c.groundedness) == [0.2]
     assert values_of(received, REVIEW.c.label) == ["grounded"]
     assert UNKNOWN[:16] in (tmp_path / f"{file.name}.verdicts.rejected.jsonl").read_text()
+
+
+@on_sqlite
+@pytest.mark.parametrize("source", ["langfuse", "default"])
+def test_scores_of_a_tool_belong_to_its_answer_if_another_source_has_the_id(
+    store, tmp_path, source
+):
+    answers = [Response(each, "chat-1", "q", each) for each in ("shop", source)]
+    write_to(store, store_responses, answers)
+    file = written(tmp_path, *langfuse("chat-1"), name="scores.jsonl")
+    assert run(["import", str(file), "--db", address(store)]) == 0
+    for table in (FEEDBACK, JUDGMENT, REVIEW):
+        assert values_of(store, table.c.response_id) == [2], table.name
 
 
 @on_sqlite

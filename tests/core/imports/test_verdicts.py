@@ -116,8 +116,11 @@ def test_none_may_be_a_class_and_is_never_unusable_unasked(one, refused, word):
 
 def test_a_judge_judges_a_response_once_in_a_file(several):
     row = {**ROW, "quality": 3}
-    first, again, other = several(row, row, {**row, "judge": "other"}, kind="verdicts")
-    assert (first.judge.name, again.field, other.judge.name) == ("detector", "external_id", "other")
+    parts = ("judge", "judge_version", "judge_model")
+    others = ({**row, part: "other"} for part in parts)
+    first, again, *others = several(row, row, *others, kind="verdicts")
+    assert (first.judge.name, again.field) == ("detector", "external_id")
+    assert [each.external_id for each in others] == ["r"] * len(parts)
 
 
 def test_a_number_on_a_scale_of_its_own_is_never_a_quality(judged):

@@ -114,6 +114,12 @@ def test_an_endless_reply_ends_at_the_limit_and_is_not_asked_for_again():
     assert taken < 24 * MB
 
 
+def test_a_key_that_an_unreadable_reply_repeats_is_not_kept():
+    reply, _ = sent_to_client(CHUNK, HEAD + b"content-encoding: sk-0123456789\r\n\r\n")
+    assert [attempt.status for attempt in reply.attempts] == ["unreadable"]
+    assert "sk-0123456789" not in repr(reply)
+
+
 def test_the_limit_is_a_setting(monkeypatch):
     monkeypatch.setenv("JUDGEBOARD_REPLY_MB", "0.01")
     with RecordingEndpoint(always(verdict(reasoning="a" * 20_000))) as endpoint:

@@ -13,7 +13,9 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.reviews import is_current
 from judgeboard.store.tables import REVIEW
 from judgeboard.store.tools import What, target_states
+from judgeboard.tools.http import Http
 from judgeboard.tools.push import push
+from judgeboard.tools.target import Access, Refused
 from judging_log import address
 from stored_rows import read, values_of
 
@@ -432,3 +434,22 @@ def test_langfuse_gets_scores_only_of_answers_that_have_a_trace(sqlite_log):
     ((reason, count),) = result.refused.items()
     assert "no trace id" in reason
     assert count == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b"not for you", "not for you"),
+        ({"message": "no", "input": "q"}, "no"),
+        ({"input": "q"}, ""),
+    ],
+)
+def test_a_refusal_is_shown_in_the_words_of_the_tool_without_a_text_that_it_repeats(body, shown):
+    class Refusing(fakes.RecordingTool):
+        def answer(self, _request):
+            return fakes.Reply(400, body)
+
+    refused = pytest.raises(Refused, match=f"400: {shown}")
+    with Refusing() as tool, Http(Access(tool.address)) as http, refused as error:
+        http.send("POST", "/scores", {"input": "q"})
+    assert "input" not in str(error.value)

@@ -289,5 +289,8 @@ def audit_caveats(
     yield note("audit_usable", n=n, verdicts=count_verdicts(connection, audited.id))
     if report.account.asked > n and supreme.model is not None:
         words = [audited.title, "--model", supreme.model, "--rejudge", "failed"]
+        words += ["--name", supreme.name]
+        if approach == 2:
+            words += ["--approach", "2", "--judge", str(supreme.params["judge"])]
         yield note("audit_again", n=report.account.asked - n, command=shlex.join(words))
     yield from report.caveats

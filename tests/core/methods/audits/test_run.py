@@ -25,7 +25,7 @@ from judgeboard.llm.recording_endpoint import (
     verdict,
 )
 from judgeboard.measure.notes import note
-from judgeboard.methods.audits.report import AuditSample
+from judgeboard.methods.audits.report import AuditSample, audit_caveats
 from judgeboard.methods.audits.run import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reviews.changes import undo
@@ -33,9 +33,10 @@ from judgeboard.reviews.submissions import Submission, submit
 from judgeboard.runs.jobs import flags_at_stake
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.runs import AskMode, finish_run, start_or_continue_run
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, VERSION
-from judging_log import runs, store_answers
+from judging_log import address, runs, store_answers
 from killed_command import AT_ONCE, killed_then_repeated, stored
 from result_fields import check_fields
 from stored_rows import rows_of, values_of
@@ -399,6 +400,28 @@ def test_what_a_supreme_judge_was_shown_is_reported_without_asking(sqlite_log):
     stored = audit_recorded(sqlite_log.store, "supreme", "teacher")
     assert kinds(stored) == kinds(live)
     check_fields(stored.account, asked=3, unparsable=1)
+
+
+@pytest.mark.parametrize("scored", [False, True])
+def test_the_command_that_is_shown_asks_the_same_supreme_judge_again(sqlite_log, shell, scored):
+    def shown(report):
+        with sqlite_log.store.reading() as connection:
+            supreme, teacher = list_versions(connection)
+            caveats = audit_caveats(connection, teacher, supreme, report)
+            return {each.code: each.values for each in caveats}
+
+    taught(sqlite_log, 2, groundedness=0.9)
+    good = verdict(groundedness=0.9) if scored else RIGHT
+    report, _ = (score if scored else review)(sqlite_log, by_number({1: completion("hm")}, good))
+    command = shown(report)["audit_again"]["command"]
+    with RecordingEndpoint(always(good)) as endpoint:
+        there = f"--base-url {endpoint.base_url} --db {address(sqlite_log.store)}"
+        shell(f"test audit {command} --sample 1 --yes {there}")
+    assert asked(endpoint) == [1]
+    assert len(rows_of(sqlite_log.store, VERSION)) == 2
+    again = shown(audit_recorded(sqlite_log.store, "supreme", "teacher"))
+    assert again.keys() == shown(report).keys() - {"audit_again"}
+    assert ("audit_by_own_scores" in again, "audit_of_verdicts" in again) == (scored, not scored)
 
 
 def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(sqlite_log):
