@@ -233,6 +233,18 @@ def test_each_condition_finds_its_subjects_and_says_so(store):
         assert all(part in found[name].sentence for part in parts), found[name]
 
 
+@on_sqlite
+def test_each_event_of_a_rule_keeps_its_own_sentence(store):
+    for name in ("shop", "desk"):
+        insert_row(store, TRACE, {}, external_id=name, source=name, last_at=START)
+    add(store, "sources", "silent_source")
+    for hours in (2, 3):
+        evaluate(store, START + hours * HOUR, every=timedelta(0))
+    events = [event for _, event in read(store, open_events)]
+    assert sorted(event.subject for event in events) == ["desk", "shop"]
+    assert all(event.subject in event.sentence for event in events)
+
+
 def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
     sqlite_store, hook, monkeypatch
 ):

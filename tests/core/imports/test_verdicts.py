@@ -115,9 +115,10 @@ def test_none_may_be_a_class_and_is_never_unusable_unasked(one, refused, word):
 
 
 def test_a_judge_judges_a_response_once_in_a_file(several):
-    row = {**ROW, "quality": 3}
-    parts = ("judge", "judge_version", "judge_model")
-    others = ({**row, part: "other"} for part in parts)
+    row = {"external_id": "r", "judge": "detector", "quality": 3}
+    parts = dict.fromkeys(("judge", "judge_version", "judge_model", "source"), "other")
+    parts |= {"ask": 1, "repeat": 1}
+    others = (row | {part: value} for part, value in parts.items())
     first, again, *others = several(row, row, *others, kind="verdicts")
     assert (first.judge.name, again.field) == ("detector", "external_id")
     assert [each.external_id for each in others] == ["r"] * len(parts)

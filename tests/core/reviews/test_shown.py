@@ -3,6 +3,7 @@
 import pytest
 
 from engines import on_sqlite
+from judgeboard.reviews.submissions import reveal
 from judgeboard.store.tables import JUDGMENT
 from queue_case import CONFIRM, DISMISS
 from served_queues import BLIND
@@ -33,6 +34,16 @@ def test_a_word_taken_back_before_the_item_was_done_opens_it_to_nobody(case):
     case.review(case.mara)
     case.review(case.jon)
     assert stamp(case) == ("blind", [])
+
+
+@on_sqlite
+def test_who_takes_a_review_back_after_a_look_at_the_judge_is_blind_no_more(case):
+    case.queue_of(0.1, **BLIND)
+    done = case.review(case.mara)
+    reveal(case.store, done.review_id, reviewer=case.mara, now=case.now)
+    case.undo(done.review_id, case.mara)
+    case.review(case.mara)
+    assert stamp(case) == (None, ["judge", "people"])
 
 
 @on_sqlite
