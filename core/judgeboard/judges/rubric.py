@@ -44,20 +44,6 @@ def _form(rubric: Rubric) -> Form:
     return Form(entries, partial=True)
 
 
-def _scores(rubric: Rubric, answers: Answers) -> list[DimensionScore]:
-    """Return the scores of the dimensions and overall. A dimension that is absent or null has no value.
-
-    The overall score is the weighted mean of the other dimensions.
-    """
-    levels, reasons = answers.values, answers.reasons
-    scores = [
-        DimensionScore(each.name, levels.get(each.name), each.scale, reasons.get(each.name))
-        for each in rubric.dimensions
-    ]
-    total = rubric.overall({name: value for name, value in levels.items() if value is not None})
-    return scores if total is None else [*scores, DimensionScore(OVERALL, total, SCALE)]
-
-
 def _gaps(rubric: Rubric, answers: Answers) -> str | None:
     """Return the dimensions that are missing in a reply, and what is no dimension; None if there are none."""
     missing_names = [name for name in rubric.weights if answers.values.get(name) is None]
@@ -142,16 +128,28 @@ class RubricJudge(ModelJudge):
         answers = replied.value
         if answers is None:
             return Verdict.of(replied.record)
-        means: list[DimensionScore] = []
+        # A dimension that is absent or null has no value. Overall is the weighted mean of the others.
+        scores = [
+            DimensionScore(
+                each.name, answers.values.get(each.name), each.scale, answers.reasons.get(each.name)
+            )
+            for each in self.rubric.dimensions
+        ]
+        total = self.rubric.overall(
+            {name: value for name, value in answers.values.items() if value is not None}
+        )
+        if total is not None:
+            scores.append(DimensionScore(OVERALL, total, SCALE))
+        # Expected scores are added where the model says how likely each level is.
         for each in self.rubric.dimensions:
             low, high, level = each.values[0], each.values[-1], answers.values.get(each.name)
             if each.ordered and level is not None and low >= 0 and high <= 9:
                 prefix = rf'{re.escape(json.dumps(each.name))}\s*:\s*{{.*?"score"\s*:\s*'
-                means += expected_scores(
+                scores += expected_scores(
                     replied.tokens, [(each.name, int(level), prefix)], low=low, high=high
                 )
         return Verdict.of(
             replied.record,
             reasoning=_gaps(self.rubric, answers),
-            scores=(*_scores(self.rubric, answers), *means),
+            scores=tuple(scores),
         )
