@@ -43,7 +43,7 @@ from judgeboard.runs.named_judges import (
     find_judge,
     judge_keywords,
 )
-from judgeboard.settings.sections import StoredJudgeFields
+from judgeboard.settings.sections import STORED_FIELDS
 from judgeboard.stats.paired import WITHIN
 from judgeboard.stats.rates import Target
 from judgeboard.stats.ratings import Human
@@ -414,7 +414,7 @@ class Board(AbstractContextManager["Board"]):
                 "kind", "rubric" if options.get("rubric") or options.get("label_schema") else "rag"
             )
         )
-        fields = {*JudgeOptions.model_fields, *StoredJudgeFields.model_fields}
+        fields = {*JudgeOptions.model_fields, *STORED_FIELDS}
         described = {name: value for name, value in options_by_name.items() if name in fields}
         described = {"name": judge_name} | described | options
         keywords = judge_keywords(lambda: self.store, kind, described)

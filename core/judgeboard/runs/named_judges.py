@@ -15,7 +15,7 @@ from judgeboard.runs.jobs import judge_spec, judge_with_key, make_described
 from judgeboard.runs.judging import options_of_version
 from judgeboard.settings.model import load_settings
 from judgeboard.settings.option_words import checked
-from judgeboard.settings.sections import StoredJudgeFields
+from judgeboard.settings.sections import STORED_FIELDS, JudgeSettings
 from judgeboard.store.alignments import accepted_version
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import examples_from_reviews
@@ -56,7 +56,7 @@ def _accepted_judge(
 ) -> dict[str, Any] | None:
     """Return the options of a judge of the project file with the accepted prompt, None without an accepted prompt."""
     judge = judge_of_project(judge_name)
-    if judge is None or {"rubric", *StoredJudgeFields.model_fields}.intersection(
+    if judge is None or {"rubric", *STORED_FIELDS}.intersection(
         judge
     ):  # only the kinds rag and grade are aligned
         return None
@@ -105,11 +105,9 @@ def stored_judge(open_store: Opening, judge_name: str) -> dict[str, Any]:
 def judge_keywords(
     open_store: Opening, kind: str, fields: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the options of `make_judge`: `StoredJudgeFields` become a rubric and examples."""
-    options = {n: value for n, value in fields.items() if n not in StoredJudgeFields.model_fields}
-    stored_fields = checked(
-        StoredJudgeFields, {n: fields[n] for n in fields.keys() - options.keys()}
-    )
+    """Return the options of `make_judge`: `STORED_FIELDS` become a rubric and examples."""
+    options = {n: value for n, value in fields.items() if n not in STORED_FIELDS}
+    stored_fields = checked(JudgeSettings, {n: fields[n] for n in fields.keys() - options.keys()})
     schema, count = stored_fields.label_schema, stored_fields.examples_from_reviews
     rubric = options.get("rubric")
     if schema is not None and rubric is not None:

@@ -174,32 +174,11 @@ class JudgeFields(BaseModel):
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
-class StoredJudgeFields(BaseModel):
-    """The options of a judge that are read from a database, and become a rubric and examples."""
-
-    model_config = _FORBID | ConfigDict(populate_by_name=True)
-
-    label_schema: Annotated[
-        str | None,
-        Field(
-            alias="schema",
-            description="Label schema for the rubric judge, which fills in scales, yes/no fields and fields with one "
-            "category.",
-        ),
-        Option("Judge", "NAME"),
-    ] = None
-    examples_from_reviews: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            le=50,
-            description="Show the judge N reviewed answers as examples. Agreement figures leave out these N answers.",
-        ),
-        Option("Judge", "N"),
-    ] = None
+STORED_FIELDS = ("label_schema", "examples_from_reviews")
+"""The options of a judge that are read from a database, and become a rubric and examples."""
 
 
-class JudgeSettings(JudgeFields, StoredJudgeFields):
+class JudgeSettings(JudgeFields):
     """A judge by name: the options of ``judgeboard judge``. The key never stands here, but in the environment.
 
     ``price`` and the limits per minute hold for the model.
@@ -226,6 +205,24 @@ class JudgeSettings(JudgeFields, StoredJudgeFields):
             description="Rubric for the rubric judge: a YAML file with dimensions, levels, weights and examples."
         ),
         Option("Judge"),
+    ] = None
+    label_schema: Annotated[
+        str | None,
+        Field(
+            alias="schema",
+            description="Label schema for the rubric judge, which fills in scales, yes/no fields and fields with one "
+            "category.",
+        ),
+        Option("Judge", "NAME"),
+    ] = None
+    examples_from_reviews: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=50,
+            description="Show the judge N reviewed answers as examples. Agreement figures leave out these N answers.",
+        ),
+        Option("Judge", "N"),
     ] = None
     price: Annotated[
         Price | None, Field(description="USD per million tokens: {input = 0.15, output = 0.60}.")
