@@ -30,6 +30,7 @@ from judgeboard.settings.sections import AlertSettings
 from judgeboard.store.alerts import (
     begin_attempt,
     due_deliveries,
+    end_attempt,
     latest_deliveries,
     open_events,
     store_delivery,
@@ -151,6 +152,9 @@ def test_of_two_processes_that_read_one_message_one_sends_it(store, hook):
     [due] = read(store, due_deliveries, START)
     assert [deliver(store, due, START) for _ in range(2)] == [None, OTHER_PROCESS]
     assert hook.kinds == ["opened"]
+    # What is known to be sent stays sent, though another attempt fails later.
+    write_to(store, end_attempt, due.id, "timeout", is_last=True, now=START)
+    assert read(store, latest_deliveries)[0][1].state == "sent"
 
 
 def test_a_test_message_is_left_to_the_process_that_stored_it(sqlite_store):
@@ -391,6 +395,10 @@ def test_the_commands_keep_rules_and_check_them(sqlite_store, hook, shell):
     assert "'workers'" in said(f"add alert workers {options}", code=2)
     assert "webhook:env:HOOK_URL: sent" in said("test workers")
     assert hook.kinds == ["test"]
+    hook.status = 503
+    said("test workers", code=1)
+    assert read(sqlite_store, latest_deliveries)[0][1].state == "failed"  # and is not tried again
+    hook.status = 200
     check(sqlite_store)
     shown = said("list")
     assert "open since" in shown

@@ -259,6 +259,13 @@ def test_a_reviewer_cannot_have_the_primary_judge_speak_from_elsewhere_or_otherw
     ask(log, bob, tmp_path)
 
 
+def test_the_event_of_a_refusal_names_the_answer(log):
+    ann = person(log, Role.VIEWER)
+    with pytest.raises(NotAllowed), allowed(log, ann, Action.REVIEW, response_id=2):
+        pass
+    assert rows_of(log, EVENT)[-1]["response_id"] == 2
+
+
 def test_a_reviewer_stops_no_job_of_somebody_else(log, bob, tmp_path):
     job = rejudge(log, ROOT)
 

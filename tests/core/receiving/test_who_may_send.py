@@ -279,6 +279,8 @@ def test_a_bucket_fills_again():
     clock[0] = 0.5
     takes = (("k", 2), ("k", 2), ("other", 2), ("k", None))
     assert [rates.take(*each) for each in takes] == [True, False, True, True]
+    clock[0] = 60.0  # after a silence it holds no more than before
+    assert [rates.take("k", 2) for _ in range(3)] == [True, True, False]
 
 
 def test_what_cannot_be_decoded_is_refused_in_the_type_of_the_request(http):

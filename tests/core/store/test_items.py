@@ -107,6 +107,17 @@ def test_reviews_name_their_reviewer_and_say_whether_they_stand(queues):
 
 
 @on_sqlite
+def test_who_is_given_an_answer_again_does_not_see_their_first_review_of_it(queues):
+    queues.queue_of(0.1, repeat_rate=0.999)
+    queues.review(queues.mara)
+    queues.later(days=8)
+    again = queues.lease(queues.mara)
+    assert queues.read_as(queues.mara, load_item, again.response_id).reviews == ()
+    queues.say(again, queues.mara)
+    assert len(queues.read_as(queues.mara, load_item, again.response_id).reviews) == 2
+
+
+@on_sqlite
 def test_a_judge_that_only_failed_has_no_current_verdict(case):
     response_id = case.answer()
     case.say(case.version(), response_id, Status.UNPARSABLE, raw="85")
