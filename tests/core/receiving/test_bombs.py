@@ -263,3 +263,13 @@ def test_a_compressed_body_is_counted_while_it_comes():
     with pytest.raises(TooLarge, match="keys and entries"):
         asyncio.run(body.read(coming(), "gzip", JsonElements()))
     assert list(chunks)  # the rest was not waited for
+
+
+def test_a_body_of_very_many_members_of_gzip_is_refused():
+    async def coming():
+        yield gzip.compress(b"") * limits.MOST_MEMBERS + gzip.compress(b"[]")
+
+    body = limits.Body(most=2**20, memory=limits.Memory(2**20))
+    asyncio.run(body.read(coming(), "gzip", JsonElements()))
+    with pytest.raises(limits.Refused):
+        body.whole()

@@ -482,6 +482,17 @@ def test_outside_of_queues_what_others_say_waits_for_the_own_review(marked):
     assert marked.item(case.mara).reviews
 
 
+@on_sqlite
+def test_a_comment_of_another_person_waits_for_the_own_review_too(case):
+    (one,) = case.add("a")
+    case.comment(one, case.jon, "It is wrong.")
+    hidden = [
+        case.read_as(who, load_item, one, own_first=True).hidden.people
+        for who in (case.mara, case.jon)
+    ]
+    assert hidden == [True, False]
+
+
 def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(marked):
     case = marked.case
     case.queue(subject="pairs", assigned=(case.mara,), **BLIND)

@@ -19,6 +19,7 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.reviews.bundles import export_bundle
 from judgeboard.reviews.leases import is_leased, release, renew, skip, undo_skip
 from judgeboard.reviews.submissions import DECIDED, FREE, LOST, NEWER_LEASE, NO_LEASE
+from judgeboard.store.leases import CANNOT_BE_JUDGED, count_items_for
 from judgeboard.store.tables import EVENT, FLAG, LEASE, QUEUE_ITEM, REVIEW
 from judging_log import address
 from queue_case import DISMISS, race_case
@@ -442,3 +443,31 @@ def test_no_acknowledged_decision_is_lost_and_the_rest_goes_on(store):
     done = work(store, "race", "late", KILLED_ITEMS)
     decided_items = [*stored.values(), *done.share]
     assert len(decided_items) == len(set(decided_items)) == KILLED_ITEMS
+
+
+def test_in_a_closed_queue_no_lease_is_extended(case):
+    case.queue_of(0.1)
+    leased = case.lease(case.mara)
+    assert renew(case.store, leased.token, case.mara, now=case.now)
+    case.close()
+    assert renew(case.store, leased.token, case.mara, now=case.now) is None
+
+
+@on_sqlite
+def test_what_left_and_what_another_person_gets_again_is_no_work_of_ones_own(case):
+    case.queue_of(0.1, 0.2, 0.3, repeat_rate=0.999)
+    for _ in range(2):
+        case.review(case.mara)
+    case.judge(3, 0.9)
+    case.later(days=8)
+    assert case.lease(case.mara).response_id != 3
+    assert case.read(count_items_for, 1, case.jon.id) == (2, 0)
+
+
+@on_sqlite
+def test_an_item_that_somebody_skipped_for_another_reason_is_not_declined(case):
+    case.queue_of(0.1, 0.2)
+    case.skip(case.lease(case.mara), case.mara, "no time")
+    case.review(case.jon)
+    case.skip(case.lease(case.jon), case.jon, CANNOT_BE_JUDGED)
+    check_fields(case.progress(), declined=1, agreed=1)
