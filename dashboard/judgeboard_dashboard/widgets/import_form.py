@@ -142,7 +142,12 @@ def import_form() -> None:
             # Without a mapping, the columns of an export have a fixed meaning.
             if summary.mapping is not None and summary.names:
                 _ask_columns(choice, summary.kind, list(dict.fromkeys(summary.names)))
-            _ask_labels(choice, summary.labels)
+            # A person can change the label of each word that is not the name of a label.
+            words = {each.word: each for each in summary.labels if each.word not in set(Label)}
+            if words:
+                with in_row("import_label_words", align="bottom"):
+                    for each in list(words.values())[:_MOST_WORDS]:
+                        _ask_label(choice, each)
             if rejected := summary.first_rejected:
                 total = summary.rejected
                 first = f"First {len(rejected)} of {total:,} rejected"
@@ -332,16 +337,6 @@ def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
         button(
             "Change", key=f"import_change_{key}", disabled=None in (theirs, ours), on_click=change
         )
-
-
-def _ask_labels(choice: Choice, words: Sequence[LabelWord]) -> None:
-    """Show the label of each word that is not the name of a label, so that a person can change the label."""
-    others = list({each.word: each for each in words if each.word not in set(Label)}.values())
-    if not others:
-        return
-    with in_row("import_label_words", align="bottom"):
-        for each in others[:_MOST_WORDS]:
-            _ask_label(choice, each)
 
 
 def _ask_label(choice: Choice, each: LabelWord) -> None:
