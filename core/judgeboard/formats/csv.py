@@ -166,7 +166,6 @@ class _Lines(Iterator[str]):
 
     def start_record(self) -> None:
         self.record.clear()
-        self._is_too_long = False
         self.not_utf8 = False
 
     def finish_record(self) -> bytearray:
