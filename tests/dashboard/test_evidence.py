@@ -17,6 +17,7 @@ from judgeboard_dashboard.evidence import (
     Html,
     as_label,
     beginning,
+    both_sides,
     formatted,
     join,
     show,
@@ -217,6 +218,12 @@ def test_the_difference_holds_both_texts_whole(old, new):
     assert pieces is not None
     assert "".join(words for element, words in pieces if element != "ins") == old
     assert "".join(words for element, words in pieces if element != "del") == new
+
+
+def test_of_two_columns_one_marks_what_went_and_the_other_what_came():
+    old, new = both_sides("one two", "one three")
+    assert [tag("del", "two") in each for each in (old, new)] == [True, False]
+    assert [tag("ins", "three") in each for each in (old, new)] == [False, True]
 
 
 def test_texts_of_any_length_are_not_compared():
