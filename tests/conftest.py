@@ -97,15 +97,14 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """Use a process more than there are cores, for the time in which the tests of a browser wait for it."""
-    return (os.cpu_count() or 1) + 1
+    """Use two processes more than there are cores, for the time in which tests wait for a browser or a server."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_configure(config):
     """Let a process beyond the cores take only the time that the others, which drive the browser, leave.
 
-    Where it took more, all three needed a quarter more processor time: they took each other's
-    caches.
+    Where it took more, all needed a quarter more processor time: they took each other's caches.
     """
     if IN_MEMORY is not None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", IN_MEMORY)
