@@ -48,11 +48,13 @@ class Field:
     """A field of a reply.
 
     Attributes:
-        schema: The JSON schema. read: Returns the intended value; raises ValueError like "must be
-            one of first, second". names: Other names that models give the field. If there are any,
-            the whole reply may be the value alone. words: The words before the value in free text,
-            if not the name. lines: Whether a line of the reply may be the value alone. optional:
-            Whether the field may be missing, with the value None.
+        schema: The JSON schema.
+        read: Returns the intended value; raises ValueError like "must be one of first, second".
+        names: Other names that models give the field. If there are any, the whole reply may be the
+            value alone.
+        words: The words before the value in free text, if not the name.
+        lines: Whether a line of the reply may be the value alone.
+        optional: Whether the field may be missing, with the value None.
     """
 
     schema: Mapping[str, Any]

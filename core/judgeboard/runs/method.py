@@ -186,19 +186,22 @@ class RunOptions(TypedDict, total=False):
     """The keywords of every function that starts a run.
 
     Attributes:
-        concurrency: Maximum number of tasks in flight (default: 16). max_cost: Cost limit of the
-        run in the price file's currency. Nothing further is asked once all calls of the run, also
-            in earlier parts and in other processes, have cost this much. UnknownPrice is raised if
-            a model has no price. wait: Seconds to wait for a database that cannot be used, before
-            the run ends
-        with DatabaseAway (default: 60). actor: Who asks (default: ``library``). on_progress: Called
-        after every commit with the counts and the number of steps expected in all. on_other_host:
-        Called before the first request if the texts would go to another host than in the last run
-        of the judge version; the run starts if this function returns True. Without the function,
-            only a provider's own address, the default, raises OtherHost. on_stop: Called if asking
-            ends early (Ctrl-C, the
-        cost limit, a refusal) with the reason and the number of tasks in flight. on_estimate:
-        Called before the first request with an estimate of the calls, if texts leave the process.
+        concurrency: Maximum number of tasks in flight (default: 16).
+        max_cost: Cost limit of the run in the price file's currency. Nothing further is asked once
+            all calls of the run, also in earlier parts and in other processes, have cost this much.
+            UnknownPrice is raised if a model has no price.
+        wait: Seconds to wait for a database that cannot be used, before the run ends with
+            DatabaseAway (default: 60).
+        actor: Who asks (default: ``library``).
+        on_progress: Called after every commit with the counts and the number of steps expected in
+            all.
+        on_other_host: Called before the first request if the texts would go to another host than in
+            the last run of the judge version; the run starts if this function returns True. Without
+            the function, only a provider's own address, the default, raises OtherHost.
+        on_stop: Called if asking ends early (Ctrl-C, the cost limit, a refusal) with the reason and
+            the number of tasks in flight.
+        on_estimate: Called before the first request with an estimate of the calls, if texts leave
+            the process.
     """
 
     concurrency: int
