@@ -141,12 +141,11 @@ class Copy:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
     def revise(self, name, *operations):
-        """Add a revision of the database that does this, and raise the head to it."""
+        """Add a revision of the database that does this."""
         text = REVISION.format(name=name, head=HEAD, operations="\n    ".join(operations))
         (self.package / "store" / "migrations" / "versions" / f"9999_{name}.py").write_text(
             text, encoding="utf-8"
         )
-        self.line("store/migrations/__init__.py", f'"{HEAD}"', '"9999"')
 
     def documented(self, table):
         """Return a table of the documentation, generated from the copy."""
