@@ -42,9 +42,7 @@ class Action(StrEnum):
     REJUDGE_MANY = "rejudge_many", "Judging more than one answer"
     CHOOSE_JUDGE = "choose_judge", "Using a new judge, or another address of a judge,"
     CANCEL_JOBS = "cancel_jobs", "Cancelling another person's job"
-    KEEP_JUDGING_RULES = "keep_judging_rules", "Adding and changing judging rules"
-    KEEP_PUSH_TARGETS = "keep_push_targets", "Adding and changing push targets"
-    KEEP_ALERT_RULES = "keep_alert_rules", "Adding, changing and testing alert rules"
+    KEEP_RULES = "keep_rules", "Adding, changing and testing rules that workers follow"
     IMPORT = "import", "Importing"
     MANAGE_KEYS = "manage_keys", "Creating and revoking keys"
     MANAGE_PEOPLE = "manage_people", "Adding people and changing their roles"
@@ -114,31 +112,6 @@ class RuleState(StrEnum):
     ACTIVE = "active"
     PAUSED = "paused"
     REMOVED = "removed"
-
-
-class RuleKind(StrEnum):
-    """A kind of rules that workers follow: a separate table, whose rows have unique names.
-
-    ``noun`` is the name for people, ``event`` the name in kinds of events, ``action`` the
-    permission to add and change such a rule.
-    """
-
-    noun: str
-    event: str
-    action: Action
-
-    def __new__(
-        cls, value: str, noun: str = "", event: str = "", action: Action = Action.SEE_PAGES
-    ) -> Self:
-        """Make a member with all facts."""
-        kind = str.__new__(cls, value)
-        kind._value_ = value
-        kind.noun, kind.event, kind.action = noun, event, action
-        return kind
-
-    JUDGE = "judge", "judging rule", "rule", Action.KEEP_JUDGING_RULES
-    ALERT = "alert", "alert rule", "alert_rule", Action.KEEP_ALERT_RULES
-    PUSH = "push", "push target", "push_target", Action.KEEP_PUSH_TARGETS
 
 
 class AlertCondition(StrEnum):

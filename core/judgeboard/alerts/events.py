@@ -14,7 +14,7 @@ from judgeboard.domain import Action, AlertCondition, MessageKind
 from judgeboard.errors import JudgeboardError
 from judgeboard.measure.alarms import watch
 from judgeboard.people.permissions import Actor, allowed
-from judgeboard.runs.work import Duty
+from judgeboard.runs.duties import Duty
 from judgeboard.store.alerts import (
     close_event,
     get_delivery,
@@ -191,7 +191,7 @@ def send_test(
 ) -> list[AlertDelivery]:
     """Send a test message to each destination of a rule from this process, and return the deliveries."""
     moment = now or utc_now()
-    with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
+    with allowed(store, actor, Action.KEEP_RULES) as connection:
         rule = rule_named(connection, AlertRule, name)
         message = message_of(rule, MessageKind.TEST, moment)
         ids = [

@@ -16,7 +16,7 @@ from judgeboard.alerts.levels import (
     window_of,
     window_words,
 )
-from judgeboard.domain import Action, AlertCondition, RuleKind
+from judgeboard.domain import Action, AlertCondition
 from judgeboard.errors import BadInput, MissingSetting
 from judgeboard.measure.notes import Note, note
 from judgeboard.measure.trend_figures import MEASURES, find_criterion
@@ -117,7 +117,7 @@ def checked_rule(
     name: str, settings: AlertSettings, by: str = "", now: datetime | None = None
 ) -> AlertRule:
     """Return the rule that ``by`` adds; raise BadInput, with the name of the field first."""
-    name = checked_name(RuleKind.ALERT, name)
+    name = checked_name(AlertRule, name)
     if settings.when not in CONDITIONS:
         raise BadInput(
             f"when: no condition {settings.when!r}; the conditions are {', '.join(CONDITIONS)}"
@@ -196,7 +196,7 @@ def add_alert_rule(
             raise MissingSetting(message, missing.examples) from None
         except BadInput as unusable:
             raise BadInput(f"to: {destination}: {unusable}") from None
-    with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
+    with allowed(store, actor, Action.KEEP_RULES) as connection:
         # A level of an unknown judge or criterion would never have a figure.
         level = rule.level
         if level is not None and level.judge is not None:

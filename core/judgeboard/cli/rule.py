@@ -12,7 +12,7 @@ from judgeboard.cli.asked_judge import chosen_kind, judge_for_workers, judge_kin
 from judgeboard.cli.asking import address_options, warned, with_confirmed_host, yes_option
 from judgeboard.cli.drawn_options import drawn
 from judgeboard.cli.push import TARGETS, as_seconds, push_options
-from judgeboard.domain import RuleKind, RuleState
+from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.text import counted, iso_z, money
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 _EXAMPLES = {
-    RuleKind.JUDGE: "judge NAME --judge KIND",
-    RuleKind.ALERT: "alert NAME --when CONDITION --to DESTINATION",
-    RuleKind.PUSH: "push TOOL",
+    "judge": "judge NAME --judge KIND",
+    "alert": "alert NAME --when CONDITION --to DESTINATION",
+    "push": "push TOOL",
 }
 
 
@@ -340,10 +340,10 @@ def _event_words(event: "AlertEvent", name: str = "") -> str:
     return f"open since {iso_z(event.opened_at)}: {name}{event.sentence}"
 
 
-_READ: dict[RuleKind, Callable[["Store", str | None], Iterator[RuleLine]]] = {
-    RuleKind.JUDGE: _judging_rules,
-    RuleKind.ALERT: _alert_rules,
-    RuleKind.PUSH: _push_targets,
+_READ: dict[str, Callable[["Store", str | None], Iterator[RuleLine]]] = {
+    "judge": _judging_rules,
+    "alert": _alert_rules,
+    "push": _push_targets,
 }
 
 
@@ -362,7 +362,7 @@ def _worker_lines(rules: Iterable[RuleLine]) -> list[str]:
     )
 
 
-def _kinds_of(store: "Store", name: str, kind: RuleKind | None) -> list[RuleKind]:
+def _kinds_of(store: "Store", name: str, kind: str | None) -> list[str]:
     """Return the kinds that have a rule with this name, at most ``kind`` itself; raise NotFound without such a rule."""
     from judgeboard.store.rules import list_rules
     from judgeboard.store.tables import RULES
@@ -376,7 +376,7 @@ def _kinds_of(store: "Store", name: str, kind: RuleKind | None) -> list[RuleKind
         ]
     kinds = [each for each, rule_name in kinds_and_names if rule_name == name]
     if not kinds:
-        noun = "rule" if kind is None else kind.noun
+        noun = "rule" if kind is None else RULES[kind].noun
         names = ", ".join(
             f"{rule_name} ({each})" if kind is None else rule_name
             for each, rule_name in kinds_and_names
@@ -388,8 +388,7 @@ def _kinds_of(store: "Store", name: str, kind: RuleKind | None) -> list[RuleKind
 def _kind_option(help_: str) -> Callable[[F], F]:
     return click.option(
         "--kind",
-        type=click.Choice([each.value for each in RuleKind]),
-        callback=lambda _context, _option, kind: None if kind is None else RuleKind(kind),
+        type=click.Choice(list(_READ)),
         help=help_,
     )
 
@@ -403,7 +402,7 @@ def _kind_option(help_: str) -> Callable[[F], F]:
 )
 @click.argument("name", required=False)
 @_kind_option("Only rules of this kind (default: all kinds).")
-def rule_list(name: str | None, kind: RuleKind | None) -> None:
+def rule_list(name: str | None, kind: str | None) -> None:
     """List the judging rules, alert rules and push targets.
 
     The table has the kind and the name of each rule, what it does and its state. The last column
@@ -411,16 +410,17 @@ def rule_list(name: str | None, kind: RuleKind | None) -> None:
     this name in full: calls and cost today, limits, times, reminders, open events.
     """
     from judgeboard.formats.output import Column, Table, text_lines
+    from judgeboard.store.tables import RULES
 
     store = options.open_store()
     kinds = (
         _kinds_of(store, name, kind)
         if name is not None
-        else [each for each in RuleKind if kind in {None, each}]
+        else [each for each in _READ if kind in {None, each}]
     )
     rules = [line for each in kinds for line in _READ[each](store, name)]
     rows = tuple(
-        (line.rule.kind.value, line.rule.name, line.does, line.state, line.now) for line in rules
+        (line.rule.kind, line.rule.name, line.does, line.state, line.now) for line in rules
     )
     table = Table(
         tuple(map(Column, ("Kind", "Name", "What it does", "State", "Problem or waiting"))), rows
@@ -433,17 +433,18 @@ def rule_list(name: str | None, kind: RuleKind | None) -> None:
         ]
         lines = [*text_lines(table), *events]
     else:
-        nouns = "rules" if kind is None else f"{kind.noun}s"
-        example = _EXAMPLES[kind or RuleKind.JUDGE]
+        nouns = "rules" if kind is None else f"{RULES[kind].noun}s"
+        example = _EXAMPLES[kind or "judge"]
         lines = [f"There are no {nouns} yet. To add one: `judgeboard rule add {example}`"]
     options.show(
         {"rules": [each.as_json() for each in rules]}, [*lines, *_worker_lines(rules)], table=table
     )
 
 
-def _change(name: str, kind: RuleKind | None, state: RuleState) -> None:
+def _change(name: str, kind: str | None, state: RuleState) -> None:
     """Store the state of the rule with this name; raise BadInput with the commands for a name of two kinds."""
     from judgeboard.runs.rules import change_rule
+    from judgeboard.store.tables import RULES
 
     store = options.open_store()
     kinds = _kinds_of(store, name, kind)
@@ -452,7 +453,7 @@ def _change(name: str, kind: RuleKind | None, state: RuleState) -> None:
         raise BadInput(
             f"rules of {len(kinds)} kinds have the name {name!r}: {' and '.join(kinds)}; write {commands}"
         )
-    change_rule(store, kinds[0], name, state, options.actor())
+    change_rule(store, RULES[kinds[0]], name, state, options.actor())
     result = {"kind": kinds[0], "name": name, "state": state.value}
     options.show(result, [f"{kinds[0]} {name}: {state.value}"])
 
@@ -467,7 +468,7 @@ _kind_of_name = _kind_option(
 )
 @click.argument("name")
 @_kind_of_name
-def rule_pause(name: str, kind: RuleKind | None) -> None:
+def rule_pause(name: str, kind: str | None) -> None:
     """Pause a rule.
 
     A judging rule finishes the calls in flight, and new answers wait. An alert rule is not
@@ -479,7 +480,7 @@ def rule_pause(name: str, kind: RuleKind | None) -> None:
 @options.command("judgeboard rule resume live", group=rule_command)
 @click.argument("name")
 @_kind_of_name
-def rule_resume(name: str, kind: RuleKind | None) -> None:
+def rule_resume(name: str, kind: str | None) -> None:
     """Resume a paused rule.
 
     A judging rule also judges the answers that came while it was paused. A push target is pushed to
@@ -491,7 +492,7 @@ def rule_resume(name: str, kind: RuleKind | None) -> None:
 @options.command("judgeboard rule remove live", group=rule_command)
 @click.argument("name")
 @_kind_of_name
-def rule_remove(name: str, kind: RuleKind | None) -> None:
+def rule_remove(name: str, kind: str | None) -> None:
     """Remove a rule. Its name is free again.
 
     The judgments of a judging rule and the messages of an alert rule are kept. What a push rule has

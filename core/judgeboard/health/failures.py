@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
 
 from sqlalchemy import Connection
 
@@ -14,7 +13,7 @@ from judgeboard.store.jobs import list_jobs
 from judgeboard.store.judge_versions import version_titles
 from judgeboard.store.rules import active_rules, list_rules
 from judgeboard.store.runs import list_runs
-from judgeboard.store.tables import AlertRule, JudgingRule, PushTarget
+from judgeboard.store.tables import RULES, AlertRule, PushTarget
 from judgeboard.store.traces import unused_traces
 from judgeboard.text import counted
 
@@ -25,23 +24,15 @@ _SILENT = timedelta(days=1)
 _GIVEN_UP = timedelta(days=30)  # a source that is silent for longer was switched off
 _MOST_RUNS = 50
 
-Kind = Literal[
-    "silent_source",
-    "unused_traces",
-    "alert",
-    "job",
-    "run",
-    "judging_rule",
-    "alert_rule",
-    "push_target",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that failed; ``lead`` names it, ``words`` describe it, ``subject`` is its source, run or rule."""
+    """Something that failed; ``lead`` names it, ``words`` describe it, ``subject`` is its source, run or rule.
 
-    kind: Kind
+    ``kind`` is silent_source, unused_traces, alert, job, run, or the ``event`` of a class of rules.
+    """
+
+    kind: str
     subject: str
     lead: str
     words: str
@@ -83,25 +74,14 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
             reason = f": {' '.join(run.why_stopped.split())}" if run.why_stopped else ""
             lead = f"Run {run.id} was {run.state.value}."
             failures.append(Failure("run", str(run.id), lead, f"{what.capitalize()}{reason}."))
-    # Rules with a problem.
-    failures += (
-        Failure("judging_rule", rule.name, f"Judging rule {rule.name}.", rule.problem)
-        for rule in active_rules(connection, JudgingRule)
-        if rule.problem
-    )
-    failures += (
-        Failure("alert_rule", rule.name, f"Alert rule {rule.name}.", rule.problem)
-        for rule in active_rules(connection, AlertRule)
-        if rule.problem
-    )
-    # Pushes that stopped, or with items that the tool refused.
-    for target in active_rules(connection, PushTarget):
-        problem = target.problem or (target.reason if target.refused else None)
-        if problem:
-            lead = f"The push {target.name} stopped before its end."
-            if target.problem is None:
-                lead = f"{target.tool} refused {counted(target.refused, 'item')} of the push {target.name}."
-            failures.append(Failure("push_target", target.name, lead, " ".join(problem.split())))
+    # Rules with a problem, and pushes with items that the tool refused.
+    for rule in (rule for rules in RULES.values() for rule in active_rules(connection, rules)):
+        if rule.problem:
+            lead = f"{rule.noun.capitalize()} {rule.name}."
+            failures.append(Failure(rule.event, rule.name, lead, " ".join(rule.problem.split())))
+        elif isinstance(rule, PushTarget) and rule.refused and rule.reason:
+            lead = f"{rule.tool} refused {counted(rule.refused, 'item')} of the push {rule.name}."
+            failures.append(Failure(rule.event, rule.name, lead, " ".join(rule.reason.split())))
     return failures
 
 

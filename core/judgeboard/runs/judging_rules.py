@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, RuleKind
+from judgeboard.domain import Action
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.llm.endpoint import PROVIDERS
@@ -93,7 +93,7 @@ def add_rule(
     the judge is not usable, UnknownPrice if a cost limit needs a price, OtherHost if another host
     is not confirmed.
     """
-    name = checked_name(RuleKind.JUDGE, name)
+    name = checked_name(JudgingRule, name)
     for each in (rate, *(rates or {}).values()):
         if not 0 <= each <= 1:
             raise BadInput(
@@ -104,7 +104,7 @@ def add_rule(
     if not 0 <= delay_s <= LONGEST_DELAY:
         raise BadInput("the delay must be 0 seconds to 30 days")
     judge, described = _usable(store, judge, max_cost, concurrency)
-    with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
+    with allowed(store, actor, Action.KEEP_RULES) as connection:
         version = ensure_version(connection, described.version)
         refuse_retired(connection, version)
         check_address(
@@ -148,7 +148,7 @@ def set_judge(
     with store.reading() as connection:
         rule = rule_named(connection, JudgingRule, name)
     judge, described = _usable(store, judge, rule.max_cost, rule.concurrency)
-    with allowed(store, actor, Action.KEEP_JUDGING_RULES) as connection:
+    with allowed(store, actor, Action.KEEP_RULES) as connection:
         rule = rule_named(connection, JudgingRule, name)
         version = ensure_version(connection, described.version)
         refuse_retired(connection, version)

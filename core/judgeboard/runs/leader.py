@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from judgeboard.errors import NotFound
-from judgeboard.registry.duties import duties
+from judgeboard.runs.duties import duties
 from judgeboard.runs.rejudge_jobs import RejudgeJob
 from judgeboard.runs.rule_jobs import RuleJob
-from judgeboard.runs.work import Duty, Entry, Outstanding, QueuedEntry, Step, Work
+from judgeboard.runs.work import Entry, Outstanding, QueuedEntry, Step, Work
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import live_workers, unfinished_jobs
 from judgeboard.store.outages import Outage, is_outage
@@ -52,7 +52,7 @@ class Leader:
             look_again,
             outage,
         )
-        self._duties: dict[str, Duty] = duties()
+        self._duties = duties()
         self._works: dict[str, Work] = {}
         self._forgot_at = self.last_entry_at = time.monotonic()
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgeboard.errors import BadInput
-from judgeboard.registry.duties import duties
+from judgeboard.runs.duties import duties
 from judgeboard.runs.leader import Leader, log_failure, work_keys, work_of
 from judgeboard.runs.share import Shares
-from judgeboard.runs.work import JUDGE, Duty, Entry
+from judgeboard.runs.work import JUDGE, Entry
 from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
 from judgeboard.store.file_locks import FileLock
@@ -168,7 +168,7 @@ class _Turn:
             closing,
             outage,
         )
-        self._duties: dict[str, Duty] = duties()
+        self._duties = duties()
         self._changed = asyncio.Event()
         self._writes = _Writes(store) if store.is_sqlite else None
         self._looking = asyncio.Lock()  # at the writes

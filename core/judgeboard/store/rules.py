@@ -11,7 +11,7 @@ from judgeboard.store.columns import table_of
 from judgeboard.store.events import record_event
 from judgeboard.store.jobs import wake_workers
 from judgeboard.store.statements import get_row, insert_or_skip, rows_of
-from judgeboard.store.tables import PushTarget, Rule
+from judgeboard.store.tables import Rule
 
 R = TypeVar("R", bound=Rule)
 
@@ -32,29 +32,29 @@ def active_rules(connection: Connection, rules: type[R]) -> list[R]:
 
 def get_rule(connection: Connection, rules: type[R], rule_id: int) -> R:
     """Return a rule by id, also a removed rule. Raises NotFound if there is none."""
-    return get_row(connection, rules, rule_id, rules.kind.noun)
+    return get_row(connection, rules, rule_id, rules.noun)
 
 
 def rule_named(connection: Connection, rules: type[R], name: str) -> R:
     """Return the rule with a name. Raises NotFound, with the names of all rules."""
     by_name = {rule.name: rule for rule in list_rules(connection, rules)}
     if name not in by_name:
-        raise NotFound(f"no {rules.kind.noun} {name!r}; known: {', '.join(by_name) or 'none'}")
+        raise NotFound(f"no {rules.noun} {name!r}; known: {', '.join(by_name) or 'none'}")
     return by_name[name]
 
 
 def insert_rule(connection: Connection, row: R) -> R:
     """Store a rule and return the rule with an id. Raises BadInput if another rule has this name."""
-    kind, table = row.kind, table_of(type(row))
+    table = table_of(type(row))
     statement = insert_or_skip(connection, table).returning(table.c.id)
     rule_id = connection.scalar(statement, row.new_values())
     if rule_id is None:
         raise BadInput(
-            f"another {kind.noun} has the name {row.name!r} already: choose another name, or remove "
+            f"another {row.noun} has the name {row.name!r} already: choose another name, or remove "
             "that one first"
         )
-    details = {kind.event: rule_id}
-    record_event(connection, f"add_{kind.event}", row.by, details=details, now=row.at)
+    details = {row.event: rule_id}
+    record_event(connection, f"add_{row.event}", row.by, details=details, now=row.at)
     wake_workers(connection)
     return row.changed(id=rule_id)
 
@@ -63,15 +63,14 @@ def set_rule_state(
     connection: Connection, rule: Rule, state: RuleState, by: str, now: datetime
 ) -> None:
     """Pause, resume or remove a rule, whose problem counts as solved. Workers notice within a second."""
-    state_of = table_of(type(rule)).c.state
-    unlike = state_of != RuleState.REMOVED, state_of != state.value
+    columns = table_of(type(rule)).c
+    unlike = columns.state != RuleState.REMOVED, columns.state != state.value
     values: dict[str, object] = {"state": state.value, "problem": None}
-    if isinstance(rule, PushTarget):  # workers push to a resumed target at once
+    if "next_at" in columns:  # workers follow a resumed rule at once
         values["next_at"] = now
     if update_rule(connection, rule, *unlike, **values):
-        kind = rule.kind
-        details = {kind.event: rule.id, "state": state.value}
-        record_event(connection, f"set_{kind.event}_state", by, details=details, now=now)
+        details = {rule.event: rule.id, "state": state.value}
+        record_event(connection, f"set_{rule.event}_state", by, details=details, now=now)
         wake_workers(connection)
 
 

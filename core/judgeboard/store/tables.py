@@ -28,7 +28,6 @@ from judgeboard.domain import (
     QueueState,
     ResponseKind,
     Role,
-    RuleKind,
     RuleState,
     RunState,
     Shown,
@@ -1058,10 +1057,15 @@ WORKER = table_of(Worker)
 class Rule(Stored, has_hidden_rows=False):
     """A named rule that workers follow until somebody pauses or removes the rule. Contains no texts.
 
-    ``kind`` has the words and the permission of a class of rules.
+    ``kind`` is the name of a class of rules on the command line, ``noun`` the name for people,
+    ``event`` the name in kinds of events. ``duty`` is the place of the `Duty` with which workers
+    follow the rules.
     """
 
-    kind: ClassVar[RuleKind]
+    kind: ClassVar[str]
+    noun: ClassVar[str]
+    event: ClassVar[str]
+    duty: ClassVar[str | None] = None
 
     name: str
     by: str
@@ -1091,7 +1095,7 @@ def unique_rule_name(table: str) -> Index:
 class JudgingRule(Rule, table=True):
     """Judges new answers with one judge version; only the state and the problem change. Contains no texts."""
 
-    kind = RuleKind.JUDGE
+    kind, noun, event = "judge", "judging rule", "rule"
 
     judge_version_id: int = column(refers="judge_version")
     filter: RowFilter = column(default_factory=RowFilter, comment="Which answers.")
@@ -1208,7 +1212,8 @@ class Level:
 class AlertRule(Rule, table=True):
     """Sends messages while a condition is met. Contains no texts."""
 
-    kind = RuleKind.ALERT
+    kind, noun, event = "alert", "alert rule", "alert_rule"
+    duty = "judgeboard.alerts.events:ALERTS"
 
     condition: AlertCondition
     threshold: float | None = column(default=None, comment="In the unit of the condition.")
@@ -1343,7 +1348,8 @@ PULL = table_of(Pull)
 class PushTarget(Rule, table=True):
     """A tool to which workers push regularly; has no keys. The latest push stores the counts."""
 
-    kind = RuleKind.PUSH
+    kind, noun, event = "push", "push target", "push_target"
+    duty = "judgeboard.tools.push:PUSHES"
 
     tool: str
     address: str
@@ -1382,7 +1388,7 @@ class PushTarget(Rule, table=True):
 PUSH_TARGET = table_of(PushTarget)
 
 
-RULES: Mapping[RuleKind, type[Rule]] = MappingProxyType(
+RULES: Mapping[str, type[Rule]] = MappingProxyType(
     {rule.kind: rule for rule in (JudgingRule, AlertRule, PushTarget)}
 )
 """The class of each kind of rules."""

@@ -15,12 +15,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, RuleKind
+from judgeboard.domain import Action
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.registry.tools import tools
+from judgeboard.runs.duties import Duty
 from judgeboard.runs.rules import checked_name
-from judgeboard.runs.work import Duty
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -207,7 +207,7 @@ def add_target(
     if not SHORTEST_S <= every_s <= LONGEST_S:
         raise BadInput("the time between two pushes must be 1 second to 30 days")
     target = PushTarget(
-        name=checked_name(RuleKind.PUSH, to if name is None else name),
+        name=checked_name(PushTarget, to if name is None else name),
         tool=to,
         address=target_of(to).find_address(address, environment),
         what=tuple(each.value for each in What if each in what),
@@ -218,7 +218,7 @@ def add_target(
         every_s=every_s,
         by=actor_name(actor),
     )
-    with allowed(store, actor, Action.KEEP_PUSH_TARGETS) as connection:
+    with allowed(store, actor, Action.KEEP_RULES) as connection:
         known_judges(connection, judges)
         return insert_rule(connection, target)
 

@@ -127,7 +127,7 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     heading("New rule")
     is_added = is_confirmed("alert")
     confirmation("alert")  # above the form: a longer table may have moved the button out of sight
-    reviewer = ask_reviewer("Your name is stored with the rule.", to=Action.KEEP_ALERT_RULES)
+    reviewer = ask_reviewer("Your name is stored with the rule.", to=Action.KEEP_RULES)
     if reviewer is None:
         return
     if is_added:

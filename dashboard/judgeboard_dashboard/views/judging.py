@@ -96,7 +96,7 @@ def judging() -> None:
         confirmation("judge_of_rule")
         state_buttons(line_of_rule.rule)
         reviewer = current_reviewer()
-        if reviewer is not None and may(reviewer, Action.KEEP_JUDGING_RULES):
+        if reviewer is not None and may(reviewer, Action.KEEP_RULES):
             with st.popover("Change judge", icon=":material/gavel:", key=f"judging_change_{name}"):
                 # Show the fields of another judge for a rule, what happens to the answers, and the
                 # button.
@@ -169,7 +169,7 @@ def _form() -> None:
     heading("New rule")
     is_added = is_confirmed("rule")
     confirmation("rule")  # above the form: a longer table may have moved the button out of sight
-    reviewer = ask_reviewer("Your name is stored with the rule.", to=Action.KEEP_JUDGING_RULES)
+    reviewer = ask_reviewer("Your name is stored with the rule.", to=Action.KEEP_RULES)
     if reviewer is None:
         return
     facets = read(response_facets)

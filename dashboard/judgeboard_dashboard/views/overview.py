@@ -101,14 +101,14 @@ NO_PAIRS = "This is known once people have labelled answers that the judge judge
 TREND = Rows("trends", {"show": "Bad, corrected"})
 RECEIVED, RUNS, ALERTS = Rows("sources", {"part": "Receive"}), Rows("runs", {}), Rows("alerts", {})
 # Kind of a failure -> the label of the button, and the page that shows more.
-OF_FAILURES: Mapping[str, tuple[str, Rows]] = {
+OF_FAILURES: Mapping[str, tuple[str, Rows | None]] = {
     "silent_source": ("Open sources", RECEIVED),
     "unused_traces": ("Open traces", RECEIVED),
     "alert": ("Open alert rules", ALERTS),
     "alert_rule": ("Open alert rules", ALERTS),
     "job": ("Open runs", RUNS),
     "run": ("Open runs", RUNS),
-    "judging_rule": ("Open judging rules", Rows("judging", {})),
+    "rule": ("Open judging rules", Rows("judging", {})),
     "push_target": ("Open push targets", Rows("sources", {"part": "Push"})),
 }
 
@@ -427,11 +427,13 @@ def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> 
 def _failures(failure_list: Sequence[Failure]) -> None:
     """Show what failed to arrive or to run. Each failure has a button to a page with more."""
     for place, each in enumerate(failure_list):
-        label, rows = OF_FAILURES[each.kind]
+        label, rows = OF_FAILURES.get(each.kind, ("", None))
         query = {"source": each.subject} if each.kind in {"silent_source", "unused_traces"} else {}
         if each.kind == "unused_traces":
             query["unused"] = "true"
-        target = Rows(rows.page, {**rows.query, **query}) if may_open(rows.page) else None
+        target = None
+        if rows is not None and may_open(rows.page):
+            target = Rows(rows.page, {**rows.query, **query})
         _problem(each.lead, each.words, label, target, key=f"failure_{place}")
 
 

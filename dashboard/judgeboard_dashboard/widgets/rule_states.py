@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from judgeboard.domain import RuleState
+from judgeboard.domain import Action, RuleState
 from judgeboard.people.permissions import may
 from judgeboard.runs.rules import change_rule
 from judgeboard.store.engine import Store
@@ -29,9 +29,9 @@ def state_buttons(
     rule: if another person has changed the list meanwhile, a press changes no other rule.
     """
     reviewer = current_reviewer()
-    if reviewer is None or not may(reviewer, rule.kind.action):
+    if reviewer is None or not may(reviewer, Action.KEEP_RULES):
         return
-    name, key = rule.name, rule.kind.value
+    name, key = rule.name, rule.kind
     label = as_label(shortened(name, LONGEST_LABEL))
     verb, state = ("Pause", RuleState.PAUSED) if rule.is_active else ("Resume", RuleState.ACTIVE)
     with in_row(f"{key}_states"):
@@ -41,4 +41,4 @@ def state_buttons(
         for change_words, new in ((verb, state), ("Remove", RuleState.REMOVED)):
             if button(f"{change_words} {label}", key=f"{key}_{new.value}_{name}"):
                 with saving():
-                    change_rule(store(), rule.kind, name, new, reviewer)
+                    change_rule(store(), type(rule), name, new, reviewer)

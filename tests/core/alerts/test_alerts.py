@@ -20,7 +20,7 @@ from judgeboard.alerts.delivery import OTHER_PROCESS, deliver, send
 from judgeboard.alerts.events import evaluate, follow
 from judgeboard.alerts.rules import add_alert_rule, quiet_hours
 from judgeboard.cli.app import run
-from judgeboard.domain import AlertCondition, MessageKind, RuleKind, RuleState, Status
+from judgeboard.domain import AlertCondition, MessageKind, RuleState, Status
 from judgeboard.errors import BadInput
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.runs.rules import change_rule
@@ -171,11 +171,11 @@ def test_what_a_paused_or_removed_rule_would_send_is_not_sent(sqlite_store, hook
     hook.status = 503
     check(sqlite_store, START)
     hook.status = 200
-    change_rule(sqlite_store, RuleKind.ALERT, "paused", RuleState.PAUSED, "Mara")
-    change_rule(sqlite_store, RuleKind.ALERT, "removed", RuleState.REMOVED, "Mara")
+    change_rule(sqlite_store, AlertRule, "paused", RuleState.PAUSED, "Mara")
+    change_rule(sqlite_store, AlertRule, "removed", RuleState.REMOVED, "Mara")
     check(sqlite_store, START + HOUR)
     assert len(hook.bodies) == 2
-    change_rule(sqlite_store, RuleKind.ALERT, "paused", RuleState.ACTIVE, "Mara")
+    change_rule(sqlite_store, AlertRule, "paused", RuleState.ACTIVE, "Mara")
     check(sqlite_store, START + HOUR)
     assert [body["rule"] for body in hook.bodies] == ["paused", "removed", "paused"]
 

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from command_lines import run_line
 from engines import on_sqlite
 from job_steps import done
-from judgeboard.domain import RuleKind, RuleState
+from judgeboard.domain import RuleState
 from judgeboard.errors import AddressUnknown, OtherHost
 from judgeboard.llm.endpoint import Address
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
@@ -22,7 +22,7 @@ from judgeboard.runs.rules import change_rule
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.runs import last_asked_run
-from judgeboard.store.tables import RUN
+from judgeboard.store.tables import RUN, JudgingRule
 from judging_log import address, asked, rag, runs, store_answers
 from stored_rows import read, write_to
 
@@ -200,7 +200,7 @@ def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(judged,
     third, fourth = (with_model(RAG, model) for model in ("third-model", "fourth-model"))
     for judge in (third, fourth):
         set_judge(judged, "live", judge=at(ours) | judge, actor="Mara")
-    change_rule(judged, RuleKind.JUDGE, "live", RuleState.REMOVED, "Mara")
+    change_rule(judged, JudgingRule, "live", RuleState.REMOVED, "Mara")
     assert {spec["base_url"] for spec in specs(judged)} == {ours.base_url}
     assert job_address(judged, third).host == host(ours)
     assert add_judging(judged, third, "again").judge["base_url"] == ours.base_url

@@ -14,7 +14,6 @@ from judgeboard.domain import (
     Feedback,
     FeedbackKind,
     Response,
-    RuleKind,
     RuleState,
     Status,
     StepRecord,
@@ -64,7 +63,7 @@ def add(store, name="live", **options):
 
 
 def change(store, name, state):
-    change_rule(store, RuleKind.JUDGE, name, state, "Mara")
+    change_rule(store, JudgingRule, name, state, "Mara")
 
 
 def change_judge(store, judge):

@@ -11,7 +11,7 @@ import judgeboard
 from job_steps import ended, working
 from judgeboard import Decision, Grade
 from judgeboard.alerts.rules import add_alert_rule
-from judgeboard.domain import Response, Role, RuleKind, RuleState
+from judgeboard.domain import Response, Role, RuleState
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.refining.refine import refine_pending
@@ -36,7 +36,15 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.jobs import register_worker, remove_worker
 from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import EVENT, FLAG, RESPONSE, Reviewer
+from judgeboard.store.tables import (
+    EVENT,
+    FLAG,
+    RESPONSE,
+    AlertRule,
+    JudgingRule,
+    PushTarget,
+    Reviewer,
+)
 from judgeboard.tools.push import add_target
 from judging_log import store_answers
 from pair_log import add_pairs, by_pair, pairwise
@@ -251,11 +259,11 @@ CHANGES = {
     "add_push_target": push_target,
     "set_push_target_state": lambda case: (
         push_target(case),
-        change_rule(case.store, RuleKind.PUSH, "mlflow", RuleState.PAUSED, case.lead),
+        change_rule(case.store, PushTarget, "mlflow", RuleState.PAUSED, case.lead),
     ),
     "set_rule_state": lambda case: (
         rule(case),
-        change_rule(case.store, RuleKind.JUDGE, "live", RuleState.PAUSED, case.lead),
+        change_rule(case.store, JudgingRule, "live", RuleState.PAUSED, case.lead),
     ),
     "set_rule_judge": lambda case: (
         rule(case),
@@ -264,7 +272,7 @@ CHANGES = {
     "add_alert_rule": alert_rule,
     "set_alert_rule_state": lambda case: (
         alert_rule(case),
-        change_rule(case.store, RuleKind.ALERT, "cost", RuleState.PAUSED, case.lead),
+        change_rule(case.store, AlertRule, "cost", RuleState.PAUSED, case.lead),
     ),
     "forget": forget,
 }

@@ -12,7 +12,7 @@ import pytest
 import recording_tool as fakes
 from forked_commands import ReadCommand
 from graded_log import GOOD
-from judgeboard.domain import RuleKind, RuleState
+from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.runs.rules import change_rule
 from judgeboard.store.jobs import live_workers, register_worker
@@ -46,7 +46,7 @@ def add(log, tool, **options):
 
 
 def change(log, new):
-    change_rule(log.store, RuleKind.PUSH, "phoenix", new, "test")
+    change_rule(log.store, PushTarget, "phoenix", new, "test")
 
 
 def pushed_by(log, *executor_ids, minutes=0):

@@ -11,7 +11,7 @@ from graded_log import GradedLog
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.levels import LEVEL_MEASURES
 from judgeboard.alerts.rules import add_alert_rule
-from judgeboard.domain import AlertCondition, DimensionScore, MessageKind, RuleKind, RuleState
+from judgeboard.domain import AlertCondition, DimensionScore, MessageKind, RuleState
 from judgeboard.measure.notes import note
 from judgeboard.measure.trend_figures import MEASURES
 from judgeboard.runs.judging_rules import add_rule, rule_progress
@@ -21,7 +21,7 @@ from judgeboard.store.alerts import begin_attempt, end_attempt, get_delivery, st
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.rules import list_rules
-from judgeboard.store.tables import AlertRule, PushTarget
+from judgeboard.store.tables import AlertRule, JudgingRule, PushTarget
 from judgeboard.tools import push
 from judgeboard.tools.push import add_target, push_due
 from judgeboard_dashboard.evidence import as_label
@@ -143,7 +143,7 @@ def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
     for name in names:
         add_rule(page_store, name, judge={"kind": "lexical"}, actor="Mara")
     app = open_page("judging")
-    change_rule(page_store, RuleKind.JUDGE, "first", RuleState.REMOVED, "Jon")
+    change_rule(page_store, JudgingRule, "first", RuleState.REMOVED, "Jon")
     add_rule(page_store, "third", judge={"kind": "lexical"}, actor="Jon")
     press(app, "judge_removed")
     assert [each.rule.name for each in rule_progress(page_store)] == [names[1], "third"]
