@@ -8,6 +8,7 @@ import os
 import re
 import sqlite3
 import stat
+import subprocess
 import sys
 from contextlib import closing
 from datetime import UTC, datetime
@@ -270,6 +271,20 @@ def test_a_database_is_never_written_over(tmp_path):
     with pytest.raises(BadInput, match=r"judgeboard\.db"):
         write(1, database)
     assert database.read_bytes() == before
+
+
+def test_a_database_in_use_keeps_its_log_when_it_is_named_as_a_file_of_rows(tmp_path):
+    database = tmp_path / "judgeboard.db"
+    other = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA schema_version')"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE kept (id INTEGER)")
+        with pytest.raises(BadInput, match=r"judgeboard\.db"):
+            write(1, database)
+        with pytest.raises(BadInput, match=r"judgeboard\.db"):
+            next(read_records(database))
+        subprocess.run([sys.executable, "-S", "-c", other, database], check=True)
+        assert tmp_path.joinpath("judgeboard.db-wal").exists()
 
 
 PARQUET = io.BytesIO()
