@@ -31,6 +31,7 @@ def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(store, ty
     names = {"live": "judge live", "old": "alert old", "phoenix": "push phoenix"}
     states = dict.fromkeys(names.values(), "active")
     assert stored(store) == states
+    assert {each.partition(" ")[0] for each in states} == {*RULES}
     for word, state in (("pause", "paused"), ("resume", "active"), ("remove", "removed")):
         for name, rule in names.items():
             assert typed(f"rule {word} {name}") == f"{rule}: {state}\n"
