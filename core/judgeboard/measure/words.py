@@ -547,7 +547,8 @@ WORDS: dict[str, str] = {
     "audit_by_own_scores": "The supreme judge scored the answers itself and marks verdicts far from its own (approach "
     "2).",
     "audit_usable": "Usable audits: {n:,} of {verdicts:verdict}.",
-    "audit_again": "{n:audit} without a usable review. To ask again: `judgeboard test audit {command}`",
+    "audit_again": "{n:audit} without a usable review. To ask again, add `--rejudge failed` to the command of the "
+    "audit.",
     "audit_draws": "Reviews keep the sampling probability with which they were drawn: {draws:list}.",
     "marks_without_flag": "Marked verdicts without a flag: {n:,}. The judge has a newer verdict on these answers.",
     "nothing_to_compare": "Not compared: {n:,}, because the two judges have no measure in common.",

@@ -1,6 +1,5 @@
 """The report of an audit: a supreme judge's marks compared with people's grades."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -288,9 +287,5 @@ def audit_caveats(
     n = report.about.counts["audited"]
     yield note("audit_usable", n=n, verdicts=count_verdicts(connection, audited.id))
     if report.account.asked > n and supreme.model is not None:
-        words = [audited.title, "--model", supreme.model, "--rejudge", "failed"]
-        words += ["--name", supreme.name]
-        if approach == 2:
-            words += ["--approach", "2", "--judge", str(supreme.params["judge"])]
-        yield note("audit_again", n=report.account.asked - n, command=shlex.join(words))
+        yield note("audit_again", n=report.account.asked - n)
     yield from report.caveats

@@ -17,6 +17,7 @@ from judgeboard.domain import (
     Status,
 )
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
+from judgeboard.judges.prompt import load_prompt
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     always,
@@ -25,7 +26,7 @@ from judgeboard.llm.recording_endpoint import (
     verdict,
 )
 from judgeboard.measure.notes import note
-from judgeboard.methods.audits.report import AuditSample, audit_caveats
+from judgeboard.methods.audits.report import AuditSample, audit_caveats, audit_report
 from judgeboard.methods.audits.run import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reviews.changes import undo
@@ -391,6 +392,7 @@ def test_what_a_supreme_judge_scored_is_read_again_by_the_same_rule(sqlite_log):
     # Its labels, cut at 0.5, differ.
     assert (many(first, "marked"), many(again, "marked")) == (0, 0)
     assert len(rows_of(sqlite_log.store, REVIEWED)) == 1
+    assert "audit_by_own_scores" in notes_of(sqlite_log)
 
 
 def test_what_a_supreme_judge_was_shown_is_reported_without_asking(sqlite_log):
@@ -402,26 +404,34 @@ def test_what_a_supreme_judge_was_shown_is_reported_without_asking(sqlite_log):
     check_fields(stored.account, asked=3, unparsable=1)
 
 
-@pytest.mark.parametrize("scored", [False, True])
-def test_the_command_that_is_shown_asks_the_same_supreme_judge_again(sqlite_log, shell, scored):
-    def shown(report):
-        with sqlite_log.store.reading() as connection:
-            supreme, teacher = list_versions(connection)
-            caveats = audit_caveats(connection, teacher, supreme, report)
-            return {each.code: each.values for each in caveats}
+def notes_of(log):
+    """The notes of the page on the audit of the only two versions, by code."""
+    with log.store.reading() as connection:
+        supreme, teacher = list_versions(connection)
+        report = audit_report(connection, teacher, supreme, reviewed_only=True)
+        return {each.code: each for each in audit_caveats(connection, teacher, supreme, report)}
 
-    taught(sqlite_log, 2, groundedness=0.9)
-    good = verdict(groundedness=0.9) if scored else RIGHT
-    report, _ = (score if scored else review)(sqlite_log, by_number({1: completion("hm")}, good))
-    command = shown(report)["audit_again"]["command"]
-    with RecordingEndpoint(always(good)) as endpoint:
-        there = f"--base-url {endpoint.base_url} --db {address(sqlite_log.store)}"
-        shell(f"test audit {command} --sample 1 --yes {there}")
-    assert asked(endpoint) == [1]
-    assert len(rows_of(sqlite_log.store, VERSION)) == 2
-    again = shown(audit_recorded(sqlite_log.store, "supreme", "teacher"))
-    assert again.keys() == shown(report).keys() - {"audit_again"}
-    assert ("audit_by_own_scores" in again, "audit_of_verdicts" in again) == (scored, not scored)
+
+def test_the_option_that_is_shown_asks_again_within_the_audit_with_all_its_options(
+    sqlite_log, shell, tmp_path
+):
+    def audited_again(reply, code, words=""):
+        with RecordingEndpoint(always(completion(reply))) as endpoint:
+            shell(f"{line} --base-url {endpoint.base_url} --yes {words}", code=code)
+        return {*asked(endpoint)}
+
+    taught(sqlite_log, 40)
+    prompt = tmp_path / "prompt.md"
+    prompt.write_text(load_prompt("supreme").text + "Be brief.\n")
+    line = f"test audit teacher --db {address(sqlite_log.store)} --model big --prompt {prompt}"
+    line += " --name other --temperature 0.7 --sample 0.2 --seed 3"
+    failed = audited_again("hm", 1)
+    notes = notes_of(sqlite_log)
+    _, words, _ = notes["audit_again"].text.split("`")
+    assert audited_again("correct 1", 0, words) == failed
+    assert 0 < len(failed) < 40
+    assert "audit_of_verdicts" in notes
+    assert "audit_again" not in notes_of(sqlite_log)
 
 
 def test_verdicts_with_nothing_to_compare_are_refused_before_anything_is_asked(sqlite_log):
