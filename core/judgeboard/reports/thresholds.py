@@ -1,6 +1,7 @@
 """Thresholds as tables."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from judgeboard.formats.output import Column, Table
 from judgeboard.measure.result import Result
@@ -41,10 +42,12 @@ def thresholds_table(results: Sequence[Result], aim: Aim) -> Table:
             below, flags = (
                 result.figure(each, slice_).value or 0.0 for each in ("low_groundedness", "flags")
             )
-            # Half of the labels may be too few for an interval, and then a share says little.
+            # Half of the labels may be too few for an interval. A share then says little, so the
+            # cell gives the reason.
             estimates = (result.figure(each, slice_) for each in shares)
             figures = [
-                each if slice_ == IN_FORCE or each.low is not None else None for each in estimates
+                each if slice_ == IN_FORCE or each.low is not None else replace(each, value=None)
+                for each in estimates
             ]
             query_type = result.about.where.get("query_type", "all")
             of_all = flags / max(counts["judged"], 1)

@@ -350,11 +350,11 @@ def test_a_recall_that_rests_on_too_few_labels_promises_nothing(labelled_flags):
         missing = values_of_note(chosen.caveats, "threshold_part_too_small")
         assert missing["labels"] == 10 - sampled
     assert recall.headline.code not in {"threshold_keep", "threshold_keep_or_change"}
-    proposed = [
-        row[-2:] for row in thresholds_table([precision], "precision").rows if row[1] == "proposed"
-    ]
-    # A figure of half of the labels needs an interval.
-    assert proposed in ([], [(None, None)])
+    *of_half, _ = thresholds_table([threshold_for(log, "cost", 5)], "cost").rows
+    assert len(of_half) == 2
+    # A figure of half of the labels needs an interval: without one, its cell has the reason.
+    why = recall.figure("recall", IN_FORCE).reason
+    assert {(each.value, each.reason) for row in of_half for each in row[-2:]} == {(None, why)}
 
 
 @on_sqlite
