@@ -112,7 +112,7 @@ def create(
     except NoPeople as error:
         command = options.same_command("--assign", options.actor())
         raise BadInput(f"{error}, for example to yourself: `{command}`") from error
-    if label_schema is not None and label_schema.endswith((".yaml", ".yml", ".json")):
+    if label_schema is not None and "." in label_schema:  # no name has a dot
         schema_version = add_schema(store, read_schema(Path(label_schema)), by=options.actor())
         label_schema = schema_version.title
     with store.reading() as connection:

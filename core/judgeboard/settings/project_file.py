@@ -228,7 +228,7 @@ def _read(path: Path, text: str) -> ProjectFile:
         for table in tables.values() if isinstance(tables, dict) else ():
             if isinstance(table, dict):
                 _in_folder(table, names, path.parent)
-                if str(table.get("schema")).endswith((".yaml", ".yml", ".json")):
+                if "." in str(table.get("schema")):  # a file: no name of a schema has a dot
                     _in_folder(table, ("schema",), path.parent)
     is_url = "://" in str(values.get("db"))
     _in_folder(values, FILES if is_url else (*FILES, "db"), path.parent)

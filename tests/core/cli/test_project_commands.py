@@ -296,6 +296,15 @@ def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
     assert run_line("config --db none.db") == 0
 
 
+def test_a_schema_with_a_dot_is_a_file_of_any_kind(folder, project, shell):
+    file = folder / "fields.csv"
+    file.write_text("name\nlabel\n")
+    project.write_text('[queues.legal]\nschema = "fields.csv"\n')
+    run_line("import flat.jsonl")
+    for words in ("legal", "other --schema fields.csv"):
+        assert f"{file.name}, line 1" in shell(f"queue create {words}", code=2)
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
