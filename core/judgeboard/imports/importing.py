@@ -152,12 +152,10 @@ class ImportSummary:
             "ids": "derived from the content"
             if names and self.new and self.id_from_content
             else None,
-            **{
-                shown_name(
-                    theirs
-                ): f"{counted(each.times, 'value')} not read as {each.ours} (first: {each.reason})"
+            "unreadable": "; ".join(
+                f"{counted(each.times, 'value')} of {shown_name(theirs)} as {each.ours} (first: {each.reason})"
                 for theirs, each in self.unread.items()
-            },
+            ),
             "left out": listed_some([*map(shown_name, self.left_out)], MOST_NAMED),
             "encoding": self.encoding,
             "dates": None

@@ -402,8 +402,7 @@ def _card(trial: Imported, stream: BinaryIO) -> None:
         if unclear := [str(use.theirs) for use in summary.columns if not use.sure]:
             show_div("jb-cap", f"Not clear, so choose what it contains: {', '.join(unclear)}")
         for name, value in summary.facts.items():
-            label = name if name in summary.unread else capital(name)  # a column, as in the file
-            show_div("jb-cap", f"{label}: {value}")
+            show_div("jb-cap", f"{capital(name)}: {value}")
         for message in summary.messages:
             show_div("jb-cap", f"{capital(message)}.")
         buttons = in_row()  # above the name field

@@ -72,14 +72,14 @@ def line_with(printed, part):
 
 def date_order(printed):
     """What comes first in dates, day or month, and the date that shows it."""
-    orders = re.findall(r"\n  dates: (day|month) first, as (.+) in date ", printed)
+    orders = re.findall(r"\n  dates: (day|month) first, as (.+) in dates ", printed)
     assert len(orders) <= 1
     return orders[0] if orders else None
 
 
 def not_read(printed):
     """How often a value of a date is not read."""
-    return printed.count("\n  date: 1 value ")
+    return printed.count("1 value of dates ")
 
 
 def labels_read(printed):
@@ -331,7 +331,9 @@ DAY_FIRST = ("day", "25/04/2026")
 )
 def test_dates_show_their_order_and_one_that_is_not_read_is_kept(asked, dates, shown, unread):
     rows = [f"{number},q,a{number},{date}" for number, date in enumerate(dates)]
-    code, printed = asked("log.csv", "\n".join(["id,query,answer,date", *rows]))
+    # A column may have the name of a fact.
+    log = "\n".join(["id,query,answer,dates", *rows])
+    code, printed = asked("log.csv", log, "--map dates=asked_at")
     assert (code, date_order(printed), not_read(printed)) == (0, shown, unread)
     assert f"{len(dates)} new, 0" in printed
 
