@@ -48,6 +48,13 @@ from judgeboard_dashboard.window import WindowWidth, Wrapper
 if TYPE_CHECKING:
     from judgeboard.runs.worker import Worker
 
+# The library websockets reads these limits when it is imported, later than this module. If the
+# headers of a session reach them, uvicorn never answers, and fails at its end. Uvicorn's own limit
+# for all requests is lower.
+os.environ |= {
+    "WEBSOCKETS_MAX_LINE_LENGTH": "1_000_000",
+    "WEBSOCKETS_MAX_NUM_HEADERS": "1_000_000",
+}
 
 # Streamlit uses inline styles, and Streamlit's charts compile expressions. Everything else is
 # limited to this server.

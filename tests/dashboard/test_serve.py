@@ -217,6 +217,15 @@ def test_a_page_that_renames_itself_to_this_server_gets_no_data_and_no_page_goes
     assert answer.headers["content-security-policy"].startswith("default-src 'self'")
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [{"cookie": f"a={'b' * 9_000}"}, {f"x-{number}": "y" for number in range(200)}],
+    ids=["long", "many"],
+)
+def test_a_session_is_opened_whatever_headers_a_proxy_adds(port, headers):
+    assert opens_session(port, headers)
+
+
 @pytest.mark.parametrize("query", ["", "?tables=true"])
 def test_the_address_of_the_first_view_leads_to_the_first_page(port, query):
     page = httpx.get(f"http://localhost:{port}/overview{query}", follow_redirects=True)
