@@ -40,10 +40,11 @@ from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_
 
 @dataclass(frozen=True, slots=True)
 class JuryReport:
-    """The figures of a jury on the answers that all members judged (``items``).
+    """The figures of a jury on the answers with a verdict of the jury, or a tie.
 
     The ``jury`` and the ``members`` are compared with people on the answers with a verdict of the
-    jury. ``labelled`` counts answers with a label (or one derived from groundedness) from every
+    jury. ``items`` counts the answers that all members judged, also after the jury last ran.
+    ``labelled`` counts answers with a label (or one derived from groundedness) from every
     member; ``unanimous_items`` counts labelled answers on which the labels agree.
     ``wrong_together`` is the share of the unanimous answers that people label differently. This
     share describes ``wrong_together_answers`` answers; None: only answers that people graded.
@@ -73,6 +74,7 @@ class JuryReport:
         counts = {
             "labels tied": self.split,
             "no measure from more than half of the members": self.account.unparsable - self.split,
+            "judged by every member, but not combined yet": self.items - self.account.asked,
             "not judged by every member": self.account.not_reached,
             "judged by no member": self.answers - self.items - self.account.not_reached,
         }
@@ -142,15 +144,16 @@ def jury_report(
     answers: int,
     where: RowFilter | None = None,
 ) -> JuryReport:
-    """Return the agreement of a jury and the members on the answers that all members judged and that match ``where``.
+    """Return the agreement of a jury and the members on the answers of the jury's ``verdicts``.
 
-    The figures with people leave out what is hidden from the viewer of the ``connection``.
+    ``answer_opinions`` are the answers that all members judged and that match ``where``. The
+    figures with people leave out what is hidden from the viewer of the ``connection``.
     """
     ratings = AnswerRatings(
         PairSource(connection, CountedGrades(where=where or RowFilter())), "label"
     )
     source = ratings.source
-    ids = sorted(answer_opinions)
+    ids = sorted(verdicts)
     # Labels (positions in `LABELS`) by answer and member. A missing label is derived from groundedness.
     labels = _values(
         answer_opinions, ids, members, lambda verdict: LABELS.index(verdict.label or "")
@@ -182,7 +185,7 @@ def jury_report(
         jury=agreed_with_people(ratings, version, decided_ids),
         members=tuple(agreed_with_people(ratings, member, decided_ids) for member in members),
         account=RunAccount(ok=ok, unparsable=len(verdicts) - ok, not_reached=not_reached),
-        items=len(ids),
+        items=len(answer_opinions),
         answers=answers,
         split=sum(verdict.error == SPLIT for verdict in verdicts.values()),
         labelled=int(rows.sum()),
@@ -262,11 +265,7 @@ def judge_by_jury(
         version = ensure_version(connection, jury_version(member_versions, name))
         versions = list({member.id: member for member in member_versions}.values())
         answer_opinions = by_version(connection, [member.id for member in versions], where)
-        complete = {
-            id_: each
-            for id_, each in answer_opinions.items()
-            if len(each.opinions) == len(versions)
-        }
+        complete = _judged_by_all(answer_opinions, versions)
         opinions = {id_: _verdicts(each, versions) for id_, each in sorted(complete.items())}
         verdicts = store_combined(connection, version, opinions, actor)
         not_reached, answers = (
@@ -287,6 +286,14 @@ def judge_by_jury(
     return replace(report, where=(where or RowFilter()).as_dict())
 
 
+def _judged_by_all(
+    answer_opinions: Mapping[int, Judged], members: Sequence[StoredVersion]
+) -> dict[int, Judged]:
+    return {
+        id_: each for id_, each in answer_opinions.items() if len(each.opinions) == len(members)
+    }
+
+
 def _verdicts(answer: Judged, members: Sequence[StoredVersion]) -> list[Verdict]:
     return [answer.opinions[member.id].verdict for member in members]
 
@@ -296,17 +303,17 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
     members = stored_members(connection, version)
     verdict_ids = latest_combined(connection, version.id)
     answer_opinions = by_version(connection, [member.id for member in members])
-    complete = {
-        id_: each
-        for id_, each in answer_opinions.items()
-        if id_ in verdict_ids and len(each.opinions) == len(members)
+    complete = _judged_by_all(answer_opinions, members)
+    verdicts = {
+        id_: combined(_verdicts(each, members))
+        for id_, each in complete.items()
+        if id_ in verdict_ids
     }
-    if not complete:
+    if not verdicts:
         names = " ".join(f"'{member.title}'" for member in members)
         raise NotFound(
             f"{version.title} has no verdicts. To combine: `judgeboard compare judges {names}`"
         )
-    verdicts = {id_: combined(_verdicts(each, members)) for id_, each in complete.items()}
     not_reached, answers = len(answer_opinions) - len(complete), count_answers(connection)
     return jury_report(
         connection, version, members, complete, verdicts, not_reached=not_reached, answers=answers
