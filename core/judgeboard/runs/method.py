@@ -74,7 +74,7 @@ class EarlierAsk(Protocol):
 
     @property
     def usable(self) -> bool:
-        """Whether this ask or an earlier one gave a usable answer."""
+        """Whether the item counts as answered: nothing asks about the item again."""
 
     @property
     def run_id(self) -> int | None:
