@@ -19,6 +19,7 @@ import pytest
 from sqlalchemy import Engine, create_engine, event, make_url, text
 from xdist.scheduler import LoadFileScheduling
 
+from forked_commands import ForkedPython, forking
 from held_endpoint import held_endpoint
 from judgeboard.cli import begin_loading, end_loading
 from judgeboard.cli.demo import fill
@@ -109,6 +110,12 @@ def pytest_configure(config):
     if IN_MEMORY is not None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", IN_MEMORY)
     _keep_bytecode(config)
+    if "PYTEST_XDIST_WORKER" not in os.environ and config.getoption("tx", None):
+        # Each process of the run would import for seconds, and so would a fork server of its own.
+        listening = ExitStack()
+        python = listening.enter_context(forking(ForkedPython))
+        config.option.tx = [f"popen//python={python}"] * len(config.option.tx)
+        config.add_cleanup(listening.close)
     begin_loading()
     number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     if int(number) >= (os.cpu_count() or 1) and hasattr(os, "SCHED_IDLE"):

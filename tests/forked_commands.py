@@ -6,37 +6,33 @@ import socket
 import sys
 import tempfile
 from contextlib import contextmanager
-from multiprocessing.reduction import DupFd
 from pathlib import Path
 from threading import Thread
 
-from served import fork_server
+from served import OpenFile, fork_server
 
 CLIENT = Path(__file__).with_name("command_client.py")
-
-
-class _OpenFile:
-    """An open file that a forked process gets."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def __reduce__(self):
-        return _number, (DupFd(self.number),)
-
-
-def _number(duplicate):
-    return duplicate.detach()
 
 
 class ForkedCommand:
     """A command in a process of its own, to be used like one that `subprocess` has started."""
 
+    _ends_with_this_process = True
+
     def __init__(self, words, files, environment, folder):
         """Start it; ``files`` become its standard input, output and error output."""
-        task = list(words), [_OpenFile(number) for number in files], dict(environment), str(folder)
-        self._process = fork_server().Process(target=_run, args=task, daemon=True)
+        task = list(words), [OpenFile(number) for number in files], dict(environment), str(folder)
+        self._process = fork_server().Process(
+            target=_run, args=(self._main, *task), daemon=self._ends_with_this_process
+        )
         self._process.start()
+
+    @staticmethod
+    def _main(words):
+        sys.argv = ["judgeboard", *words]
+        from judgeboard.cli import main
+
+        main()
 
     @property
     def pid(self):
@@ -96,7 +92,17 @@ class ReadCommand(ForkedCommand):
         self.wait()
 
 
-def _run(words, files, environment, folder):
+class ForkedPython(ForkedCommand):
+    """What `python -u -c CODE` runs, in a process that may start others of its own."""
+
+    _ends_with_this_process = False
+
+    @staticmethod
+    def _main(words):
+        exec(words[-1], {"__name__": "__main__"})
+
+
+def _run(main, words, files, environment, folder):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
@@ -105,15 +111,19 @@ def _run(words, files, environment, folder):
         os.close(file)
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
-    sys.argv = ["judgeboard", *words]
-    from judgeboard.cli import main
-
-    main()
+    main(words)
 
 
 @contextmanager
 def shell_function():
     """Yield a function for a script of a shell: with it, the script's `judgeboard` is forked."""
+    with forking(ForkedCommand) as client:
+        yield f'judgeboard() {{ {client} "$@"; }}\n'
+
+
+@contextmanager
+def forking(command):
+    """Yield the first words of a command line that is run by such a ``command`` with its other words."""
     with (
         tempfile.TemporaryDirectory() as folder,
         socket.socket(socket.AF_UNIX) as listener,
@@ -121,31 +131,30 @@ def shell_function():
         address = f"{folder}/commands"
         listener.bind(address)
         listener.listen()
-        Thread(target=_accept, args=[listener], daemon=True).start()
-        client = shlex.join([sys.executable, "-IS", str(CLIENT), address])
+        Thread(target=_accept, args=[listener, command], daemon=True).start()
         try:
-            yield f'judgeboard() {{ {client} "$@"; }}\n'
+            yield shlex.join([sys.executable, "-IS", str(CLIENT), address])
         finally:
             listener.shutdown(socket.SHUT_RDWR)
 
 
-def _accept(listener):
+def _accept(listener, command):
     while True:
         try:
             connection, _ = listener.accept()
         except OSError:  # the script has ended
             return
-        Thread(target=_answer, args=[connection], daemon=True).start()
+        Thread(target=_answer, args=[connection, command], daemon=True).start()
 
 
-def _answer(connection):
+def _answer(connection, command):
     with connection:
         _, files, _, _ = socket.recv_fds(connection, 1, 3)
         with connection.makefile("rb") as received:
             folder, count, *rest = received.read().decode("utf-8", "surrogateescape").split("\0")
         environment = dict(variable.split("=", 1) for variable in rest[: int(count)])
-        command = ForkedCommand(rest[int(count) :], files, environment, folder)
+        process = command(rest[int(count) :], files, environment, folder)
         for number in files:
             os.close(number)
-        code = command.wait()
+        code = process.wait()
         connection.sendall(str(code if code >= 0 else 128 - code).encode())

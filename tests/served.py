@@ -7,18 +7,22 @@ import sys
 import time
 import urllib.request
 from functools import cache
+from multiprocessing import forkserver, parent_process
 from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.reduction import DupFd
 from pathlib import Path
 from types import ModuleType
 
 START_SECONDS = 60
 _HOLDERS = []
 MIGRATION = "judgeboard.store.migrations.run"
-# What every server imports with its first pages, beside the modules of the pages.
+# What every server imports with its first pages, beside the modules of the pages; and what all
+# tests import first.
 FIRST_PAGES = (
     "PIL.Image",
     "narwhals._pandas_like.namespace",
     "scipy.special",
+    "scipy.stats",
     "streamlit.elements.lib.image_utils",
     "streamlit.web.server.starlette.starlette_server",
     "uvicorn.protocols.http.auto",
@@ -65,8 +69,31 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
         self.process.join()
 
 
+class OpenFile:
+    """An open file that a forked process gets."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __reduce__(self):
+        return _number, (DupFd(self.number),)
+
+
+def _number(duplicate):
+    return duplicate.detach()
+
+
 class ForkedProcess(ForkServerProcess):
-    """A process without the main module of this one: after a test of a page, it is that page, and would be drawn."""
+    """A process without the main module of this one: after a test of a page, it is that page, and would be drawn.
+
+    It prints to where this one does, and takes turns on the processors as this one does (see
+    `pytest_configure` in conftest.py), not as the server that it is forked from.
+    """
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self._output = [OpenFile(1), OpenFile(2)]
+        self._policy = os.sched_getscheduler(0) if hasattr(os, "SCHED_IDLE") else None
 
     def start(self):
         """Start it."""
@@ -75,6 +102,15 @@ class ForkedProcess(ForkServerProcess):
             super().start()
         finally:
             sys.modules["__main__"] = main
+
+    def run(self):
+        """Do its work."""
+        for number, file in enumerate(self._output, start=1):
+            os.dup2(file, number)
+            os.close(file)
+        if self._policy is not None:
+            os.sched_setscheduler(0, self._policy, os.sched_param(0))
+        super().run()
 
 
 class ForkServer(ForkServerContext):
@@ -85,7 +121,15 @@ class ForkServer(ForkServerContext):
 
 @cache
 def fork_server():
-    """Return what forks from a process that has imported everything, and that ends with this one."""
+    """Return what forks from a process that has imported everything, and that ends with this one.
+
+    A process that is forked from it itself, as those of a run of all tests are, has the same one.
+    """
+    context = ForkServer()
+    if parent_process() is not None:
+        forkserver._forkserver.ensure_running = lambda: None  # Python would start another one
+        return context
+
     import judgeboard
     import judgeboard_dashboard
     from judgeboard_dashboard.server import NEEDED
@@ -102,7 +146,6 @@ def fork_server():
         for part in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
         if not part.name.startswith(scripts)
     ]
-    context = ForkServer()
     context.set_forkserver_preload(
         ["judgeboard_dashboard.server", *NEEDED, *modules, MIGRATION, *FIRST_PAGES]
     )
