@@ -93,19 +93,46 @@ class ReadCommand(ForkedCommand):
 
 
 class ForkedPython(ForkedCommand):
-    """What `python -u -c CODE` runs, in a process that may start others of its own."""
+    """What `python -u -c CODE …` runs, in a process that may start others of its own."""
 
     _ends_with_this_process = False
 
     @staticmethod
     def _main(words):
-        exec(words[-1], {"__name__": "__main__"})
+        place = words.index("-c")
+        code = words.pop(place + 1)
+        sys.argv = words[place:]
+        exec(code, {"__name__": "__main__"})
+
+
+class PipedPython(ForkedPython):
+    """Python code in a process of its own, with pipes for its standard input and output; ``errors`` is a file."""
+
+    def __init__(self, code, *words, folder, errors, **environment):
+        """Start it."""
+        given, to_process = os.pipe()
+        output, to_output = os.pipe()
+        files = given, to_output, errors.fileno()
+        super().__init__(["-c", code, *words], files, environment, folder)
+        os.close(given)
+        os.close(to_output)
+        self.stdin = os.fdopen(to_process, "w", encoding="utf-8")
+        self.stdout = os.fdopen(output, encoding="utf-8")
+
+    def communicate(self):
+        """Wait for its end and return what else it prints."""
+        self.stdin.close()
+        with self.stdout:
+            rest = self.stdout.read()
+        self.wait()
+        return rest
 
 
 def _run(main, words, files, environment, folder):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)

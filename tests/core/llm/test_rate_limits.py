@@ -1,7 +1,7 @@
 """Rate limits hold in all processes together, whichever command or rule calls."""
 
 import asyncio
-import subprocess
+import os
 import sys
 from bisect import bisect_left
 from itertools import accumulate
@@ -9,6 +9,7 @@ from time import monotonic
 
 import pytest
 
+from forked_commands import PipedPython
 from judgeboard.errors import BadInput
 from judgeboard.llm.rate_limits import RESERVE, CallPace, OwnTimelines, RateLimit, rate_limit
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
@@ -40,7 +41,9 @@ print(summary.ok)
     ],
     indirect=["store"],
 )
-def test_two_processes_keep_one_limit_together(store, monkeypatch, variable, limit, per_call):
+def test_two_processes_keep_one_limit_together(
+    store, monkeypatch, tmp_path, variable, limit, per_call
+):
     monkeypatch.setenv(f"JUDGEBOARD_{variable}_PER_MINUTE", f"1000000,limited={limit}")
     arrived = []
 
@@ -52,17 +55,17 @@ def test_two_processes_keep_one_limit_together(store, monkeypatch, variable, lim
     for part, count in parts.items():
         store_answers(store, count, first=1_000 * len(part), query_type=part)
     with RecordingEndpoint(note) as endpoint:
-        words = [sys.executable, "-c", JUDGE, address(store), endpoint.base_url]
+        words, place = (
+            [JUDGE, address(store), endpoint.base_url],
+            {"folder": tmp_path, **os.environ},
+        )
         processes = [
-            subprocess.Popen(
-                [*words, part, "limited"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-            )
-            for part in parts
+            PipedPython(*words, part, "limited", errors=sys.__stderr__, **place) for part in parts
         ]
-        assert [process.stdout.readline() for process in processes if process.stdout] == [
-            "ready\n"
-        ] * 2
-        assert [process.communicate("go\n")[0] for process in processes] == [
+        assert [process.stdout.readline() for process in processes] == ["ready\n"] * 2
+        for process in processes:
+            print("go", file=process.stdin, flush=True)
+        assert [process.communicate() for process in processes] == [
             f"{count}\n" for count in parts.values()
         ]
         assert set(asked(endpoint).values()) == {1}
