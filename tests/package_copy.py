@@ -40,13 +40,14 @@ def upgrade() -> None:
 COMMAND = "from judgeboard.cli.app import run; code = run({words}); assert code == 0, code"
 # Runs the code of each line that comes in, and answers with what it printed.
 INTERPRETER = """
-import contextlib, io, json, sys
+import contextlib, io, json, os, sys
 
 for line in sys.stdin:
     output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     with contextlib.redirect_stdout(output):
         exec(json.loads(line), {"__name__": "__main__"})
     print(json.dumps(output.buffer.getvalue().decode()), flush=True)
+os._exit(0)  # to take all modules apart needs a quarter of a second
 """
 
 

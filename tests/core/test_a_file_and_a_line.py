@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from command_lines import run_line
 from package_copy import Copy
 from stored_rows import columns
 
@@ -667,7 +668,8 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy):
     log = rows(copy)
     checks = copy.folder / "checks.yaml"
     checks.write_text("checks:\n  - {name: says it, equals: it is}\n")
-    copy.commands(f"import {log}", f"flags checks {checks}")
+    for line in (f"import {log}", f"flags checks {checks}"):
+        assert run_line(line, "--db", str(copy.folder / "log.db")) == 0
     copy.revise(
         "region",
         'op.add_column("response", sa.Column("region", sa.String()))',

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from command_lines import run_line
 from package_copy import Copy
 from stored_rows import columns
 
@@ -93,7 +94,7 @@ def copy(tmp_path):
     copy.close()
 
 
-def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy):
+def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy, monkeypatch):
     """It is typed, kept, shown, exported, pushed, imported and forgotten; old files are not imported again."""
     pair = {"id": "p", "question": "Which?", "answer_a": "This.", "answer_b": "That."}
     ann = {"annotator": "ann", "note": "too loud"}
@@ -102,7 +103,9 @@ def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy):
     copy.write("pairs.jsonl", pair | {"human": [ann | {"preference": "a"}]})
     copy.write("grades.jsonl", ann | {"response_id": "2", "quality": 2})
     pairs, grades = "import --kind pairs pairs.jsonl", "import --kind grades grades.jsonl"
-    copy.commands("import log.jsonl", pairs, grades)
+    monkeypatch.chdir(copy.folder)
+    for line in ("import log.jsonl", pairs, grades):
+        assert run_line(line, "--db", "log.db") == 0
     copy.follow_the_recipe()
     copy.with_dashboard()
 
