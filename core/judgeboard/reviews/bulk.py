@@ -208,9 +208,10 @@ def undo_many(
         decided, items = bulk_decisions(connection, bulk_id), items_of_bulk(connection, bulk_id)
     for part in batches(items, PART):
         with allowed(store, reviewer, Action.ASSIGN) as connection:
-            undone += remove_items(connection, part, at)
-            details = {"bulk": bulk_id, "answers": undone}
+            number = remove_items(connection, part, at)
+            details = {"bulk": bulk_id, "answers": number}
             record_event(connection, "bulk_undo", reviewer.name, details=details, now=at)
+        undone += number
     if items:
         return undone
     if not decided:

@@ -197,3 +197,12 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(ca
     viewer = write_to(case.store, store_reviewer, "oidc", "viewer@example.org", role=Role.REVIEWER)
     with pytest.raises(NotAllowed):
         add("x", queue="legal", reviewer=viewer)
+
+
+def test_each_event_of_an_action_counts_the_answers_of_its_part(case, monkeypatch):
+    ids = case.flagged(0.1, 0.2, 0.3)
+    monkeypatch.setattr(bulk, "PART", 2)
+    add_many(case.store, ids, reviewer=case.lead, bulk_id="b", person="Mara", now=case.now)
+    assert undo(case, "b", case.lead) == 3
+    parts = [row for row in case.rows(EVENT) if row["kind"] in ("bulk_add", "bulk_undo")]
+    assert [row["details"]["answers"] for row in parts] == [2, 1, 2, 1]
