@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, upd
 from judgeboard.store.clock import utc_now
 from judgeboard.store.listing import occurring_values
 from judgeboard.store.sql_compiler import with_hidden_rows
-from judgeboard.store.statements import any_row, rows_of
+from judgeboard.store.statements import any_row, grouped, rows_of
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER, Event
 
 CONFLICT, MENTION = "conflict", "mention"
@@ -118,16 +118,16 @@ def mentioned(text: str, names: Mapping[int, str]) -> list[int]:
 
     The longest name that matches counts: "@Ann Lee" does not mention Ann.
     """
-    handles = [
+    handles = grouped(
         (handle, id_)
         for id_, name in names.items()
         for handle in {name.casefold(), name.casefold().split("@")[0]}
-    ]
-    handles.sort(key=lambda handle: -len(handle[0]))
-    plain_text, people = text.casefold(), set()
-    for handle, id_ in handles:
+        if handle  # a name that begins with @ has no first part
+    )
+    plain_text, people = text.casefold(), set[int]()
+    for handle in sorted(handles, key=len, reverse=True):
         pattern = rf"(?<!\w)@{re.escape(handle)}(?!\w)"
-        if re.search(pattern, plain_text):
-            people |= {other for same, other in handles if same == handle} | {id_}
-            plain_text = re.sub(pattern, " ", plain_text)
+        plain_text, mentions = re.subn(pattern, " ", plain_text)
+        if mentions:
+            people.update(handles[handle])
     return sorted(people)

@@ -177,11 +177,13 @@ def test_a_mention_on_an_answer_that_is_hidden_tells_nothing_before_the_review(c
 
 @on_sqlite
 def test_the_longest_name_is_mentioned_and_an_address_by_its_first_part(case):
-    names = {1: "Ann", 2: "Ann Lee", 3: "ann.ola@example.org", 4: "Zoë"}
+    names = {1: "Ann", 2: "Ann Lee", 3: "ann.ola@example.org", 4: "Zoë", 5: "@bo"}
     for text, people in (
         ("@ann lee, see this", [2]),
         ("(@Ann) and @zoë.", [1, 4]),
         ("@ann.ola, or write to bob@ann.org", [3]),
         ("@Anna is not here, ann@zoë.org neither", []),
+        ("See you @ 5.", []),
+        ("Ask @@bo.", [5]),
     ):
         assert mentioned(text, names) == people
