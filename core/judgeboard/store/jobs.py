@@ -35,7 +35,7 @@ from judgeboard.store.runs import Counts, finish_run
 from judgeboard.store.statements import first_row, get_row, number_of, plain_insert, rows_of
 from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER, Job
 
-_JOBS = select(Job)
+_NEWEST_FIRST = select(Job).order_by(JOB.c.created_at.desc(), JOB.c.id)
 WAKE_CHANNEL = "judgeboard_work"
 
 
@@ -72,7 +72,7 @@ def lock_job(connection: Connection, job_id: str) -> None:
 
 def list_jobs(connection: Connection, limit: int = 20) -> list[Job]:
     """Return the latest jobs, newest first."""
-    return rows_of(connection, _JOBS.order_by(JOB.c.created_at.desc(), JOB.c.id).limit(limit))
+    return rows_of(connection, _NEWEST_FIRST.limit(limit))
 
 
 _LATER = JOB.alias("later_job")
@@ -83,14 +83,16 @@ def unfinished_jobs(connection: Connection) -> list[Job]:
     """Return the jobs that wait, run or are stopping, oldest first, without jobs whose run a later job continued."""
     running = RUN.c.state.in_([RunState.RUNNING, RunState.INTERRUPTED])
     open_ = running & ~_CONTINUED | (JOB.c.run_id.is_(None) & JOB.c.cancelled_at.is_(None))
-    query = _JOBS.outerjoin(RUN, RUN.c.id == JOB.c.run_id).where(JOB.c.failed.is_(None), open_)
+    query = (
+        select(Job).outerjoin(RUN, RUN.c.id == JOB.c.run_id).where(JOB.c.failed.is_(None), open_)
+    )
     return rows_of(connection, query.order_by(JOB.c.created_at, JOB.c.id))
 
 
 def last_job_of_version(connection: Connection, version_id: int) -> Job | None:
     """Return the latest job with this judge version, or None."""
-    query = _JOBS.join(RUN, RUN.c.id == JOB.c.run_id).where(RUN.c.judge_version_id == version_id)
-    return first_row(connection, query.order_by(JOB.c.created_at.desc()))
+    query = _NEWEST_FIRST.join(RUN, RUN.c.id == JOB.c.run_id)
+    return first_row(connection, query.where(RUN.c.judge_version_id == version_id))
 
 
 def is_continued(connection: Connection, job: Job) -> bool:

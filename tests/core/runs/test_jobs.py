@@ -27,13 +27,20 @@ from judgeboard.runs.jobs import (
 )
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.jobs import get_job, live_workers, register_worker
+from judgeboard.store.jobs import (
+    get_job,
+    insert_job,
+    last_job_of_version,
+    list_jobs,
+    live_workers,
+    register_worker,
+)
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import Destination, start_or_continue_run
-from judgeboard.store.tables import WORKER
+from judgeboard.store.tables import WORKER, Job
 from judging_log import time_passes, until
-from stored_rows import read, values_of, write_to
+from stored_rows import NOW, read, values_of, write_to
 
 RAG = {"kind": "rag", "model": "gpt-4o-mini"}
 LEXICAL = {"kind": "lexical"}
@@ -322,6 +329,15 @@ def test_a_version_is_asked_again_as_it_was(sqlite_store):
     again = read(sqlite_store, judge_spec, stored)
     assert again == asked | {"provider": "openai", "base_url": address}
     assert fingerprint(make_judge(**again).version) == stored.fingerprint
+
+
+def test_of_jobs_of_the_same_time_the_last_is_the_one_that_is_listed_first(store):
+    version = write_to(store, ensure_version, make_judge("lexical").version)
+    run = write_to(store, start_or_continue_run, version, actor="Mara")
+    for id_ in ("b", "a", "c"):
+        job = Job(id=id_, kind="rejudge", actor="Mara", created_at=NOW, run_id=run.id)
+        write_to(store, insert_job, job)
+    assert read(store, last_job_of_version, version.id) == read(store, list_jobs)[0]
 
 
 def test_an_offline_judge_is_asked_by_its_name(sqlite_store):
