@@ -96,8 +96,9 @@ def store_responses(
             new_ids[key]: response for key, (response, _) in new.items() if key in new_ids
         }
         result.new += new_answers
-        # Compare each response with the stored one, and collect its feedback.
-        feedback: dict[int, list[Feedback]] = {}
+        # Compare each response with the stored one, and collect its feedback. Feedback that waited
+        # for a new answer came earlier.
+        feedback = take_feedback(connection, responses=new_answers)
         for index, (response, hash_) in enumerate(zip(batch, hashes, strict=True), start):
             key = key_of(response)
             id_, stored_hash = (new_ids[key], first[key][1]) if key in new_ids else rows[key]
@@ -110,10 +111,6 @@ def store_responses(
             feedback.setdefault(id_, []).extend(response.feedback)
         start += len(batch)
         # Add the feedback, then flag the new answers and put them into queues.
-        for response_id, entries in (
-            take_feedback(connection, responses=new_answers) if new_answers else {}
-        ).items():
-            feedback.setdefault(response_id, []).extend(entries)  # it came before the answer
         new_feedback = add_feedback(connection, feedback, new_answers, batch_id, now)
         result.feedback_added += len(new_feedback)
         if new_answers:

@@ -186,6 +186,13 @@ def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store, http
     assert feedback(store) == [("r1", "thumbs", 0.0, None)]
 
 
+def test_feedback_that_comes_with_an_answer_is_newer_than_feedback_that_waited(store, http):
+    rate(http, {"response_id": "r1", "thumbs": "up"})
+    answer(http, ANSWER | {"feedback": {"thumbs": "down"}})
+    assert values_of(store, FEEDBACK.c.value) == [1, 0]
+    assert values_of(store, FLAG.c.rule) == ["poor_rating"]
+
+
 def test_feedback_without_an_answer_is_deleted_after_a_week(store, http, monkeypatch):
     rate(http, [{"span_id": "s1", "thumbs": "down"}, {"trace_id": "t1", "stars": 1}])
     day = timedelta(days=1)
