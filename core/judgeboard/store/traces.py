@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product
+from operator import attrgetter
 
 import orjson
 from sqlalchemy import (
@@ -440,6 +441,7 @@ def take_feedback(
 ) -> dict[int, list[Feedback]]:
     """Return the waiting feedback whose answer is known, by response, and delete these waiting entries.
 
+    If answers of several sources have the id, feedback without a source is for the first of them.
     One argument limits the search: ``ids`` of waiting feedback, ids of new ``responses``, ids of
     ``traces``, or the feedback that came ``since`` a time (default: all waiting feedback).
     """
@@ -472,7 +474,8 @@ def take_feedback(
         queries = [query.where(entry.received_at >= since) for query in queries]
     entries: dict[int, tuple[int, Feedback]] = {}
     for query in queries:
-        for row in connection.execute(query):
+        # Sorted here, because SQLite would read all answers to read them in order.
+        for row in sorted(connection.execute(query), key=attrgetter("response")):
             entries.setdefault(row.row, (row.response, record_of(Feedback, row)))
     if entries:
         connection.execute(

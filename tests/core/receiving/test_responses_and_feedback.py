@@ -121,6 +121,16 @@ def test_feedback_is_for_the_source_that_it_names(store, http):
     assert rows(store, RESPONSE.c.source, FEEDBACK.c.value) == [("shop", 0.0)]
 
 
+def test_feedback_without_a_source_is_for_the_first_answer_with_the_id(store, http):
+    for source in ("z", "a"):
+        key = {"x-api-key": create_key(store, source, source=source, by="test")}
+        send_spans(http, trace(1, service=source), headers=PROTOBUF | key)
+        gathered(store)
+    anyone = {"x-api-key": create_key(store, "any", by="test")}
+    rate(http, {"trace_id": Sent(1).trace_id, "thumbs": "down"}, headers=anyone)
+    assert rows(store, RESPONSE.c.source, FEEDBACK.c.value) == [("z", 0.0)]
+
+
 @on_sqlite
 def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store, http):
     root = Sent(1)
