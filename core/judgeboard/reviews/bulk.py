@@ -39,7 +39,14 @@ from judgeboard.store.leases import PEOPLE
 from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.queue_filling import add_answers
 from judgeboard.store.queue_items import items_of_bulk, remove_items, reviewed_in_queues
-from judgeboard.store.queues import LONGEST_NAME, PAIRS, find_queue, new_queue, queue_named
+from judgeboard.store.queues import (
+    PAIRS,
+    assignees,
+    free_name,
+    new_queue,
+    queue_named,
+    queues_by_person,
+)
 from judgeboard.store.reviews import (
     Review,
     bulk_decisions,
@@ -164,7 +171,9 @@ def add_many(
 ) -> BulkAdded:
     """Add many answers to an open ``queue``, or assign them to a ``person``. The queue's filter is not applied.
 
-    Answers for a person go to that person's queue "For NAME", which is created the first time.
+    Answers for a person go to an open queue "For NAME" or "For NAME-2" that is assigned to this
+    person alone. If there is none, it is created.
+
     Raises BadInput if there are more than 10,000 answers, or if the queue is closed, has pairs, or
     is for training. Raises NotFound if nobody has the name.
     """
@@ -172,10 +181,14 @@ def add_many(
     name = queue or ""
     if person is not None:
         [assigned] = people_named(store, [person], new=False)
-        name = f"For {assigned.name}"[:LONGEST_NAME]
         with store.reading() as connection:
-            assignee_queue = find_queue(connection, name)
-        if assignee_queue is None:
+            own_names = {
+                each.name
+                for each in queues_by_person(connection).get(assigned.id, ())
+                if len(assignees(connection, each.id)) == 1
+            }
+            name = free_name(connection, f"For {assigned.name}", own_names)
+        if name not in own_names:
             new = new_queue(name, RowFilter(response_ids=()))
             create_queue(store, new, by=reviewer, assigned=(assigned,), now=now)
     for part in _parts(response_ids, progress):

@@ -1,6 +1,5 @@
 """Queues: created, closed and assigned by leads, and their progress."""
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,7 +49,7 @@ from judgeboard.store.queues import (
     count_leases,
     count_skipped,
     count_work,
-    find_queue,
+    free_name,
     insert_queue,
     median_seconds,
     queue_by_id,
@@ -174,11 +173,7 @@ def create_queue(
             new, candidates = _planned(connection, new, plan)
         queue = insert_queue(connection, new)
         if queue is None:
-            free = next(
-                name
-                for number in itertools.count(2)
-                if not find_queue(connection, name := f"{new.name}-{number}")
-            )
+            free = free_name(connection, new.name)
             raise BadInput(
                 f"there is a queue {new.name!r} already: choose another name, for example {free!r}"
             )

@@ -152,6 +152,16 @@ def find_queue(connection: Connection, name: str) -> Queue | None:
     return first_row(connection, select(Queue).where(QUEUE.c.name == name))
 
 
+def free_name(connection: Connection, name: str, own_names: Collection[str] = ()) -> str:
+    """Return a name that no queue has, except those of ``own_names``: the name, or the name with a number."""
+    first_name = name = name[: LONGEST_NAME - 4].rstrip()  # leaves room for the number
+    number = 1
+    while name not in own_names and find_queue(connection, name):
+        number += 1
+        name = f"{first_name}-{number}"
+    return name
+
+
 def queue_named(connection: Connection, name: str) -> Queue:
     """Return the queue of a name. Raises NotFound, with the names of all queues."""
     queue = find_queue(connection, name)

@@ -11,6 +11,7 @@ from judgeboard.reviews.bulk import BulkAdded, BulkDecided, add_many, decide_man
 from judgeboard.reviews.decisions import remember_implied
 from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.queue_work import own_queues
+from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import listed_answers
 from judgeboard.store.reviewers import store_reviewer
@@ -197,6 +198,28 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(ca
     viewer = write_to(case.store, store_reviewer, "oidc", "viewer@example.org", role=Role.REVIEWER)
     with pytest.raises(NotAllowed):
         add("x", queue="legal", reviewer=viewer)
+
+
+def test_answers_for_a_person_go_to_an_open_queue_of_this_person_alone(case):
+    answers = case.flagged(0.1)
+    long_name = "a name that is as long as the longest name of any queue can be"
+    namesakes = [
+        write_to(case.store, store_reviewer, "page", f"{long_name} {each}", role=Role.REVIEWER)
+        for each in ("A", "B")
+    ]
+
+    def queue_for(who):
+        add = {"reviewer": case.lead, "bulk_id": "b", "now": case.now}
+        return add_many(case.store, answers, person=who.name, **add).queue
+
+    assert [queue_for(case.mara) for _ in range(2)] == ["For Mara"] * 2
+    case.close("For Mara")
+    assert [queue_for(case.mara) for _ in range(2)] == ["For Mara-2"] * 2
+    assign_queue(case.store, "For Mara-2", by=case.lead, add=[case.jon], remove=[case.mara])
+    assert [queue_for(each) for each in (case.mara, case.jon)] == ["For Mara-3", "For Jon"]
+    for person in namesakes:
+        name = queue_for(person)
+        assert [each.queue.name for each in case.read(own_queues, person.id, case.now)] == [name]
 
 
 def test_each_event_of_an_action_counts_the_answers_of_its_part(case, monkeypatch):
