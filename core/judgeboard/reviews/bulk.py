@@ -213,8 +213,9 @@ def undo_many(
     """Undo a bulk action; return the number of answers that changed.
 
     The action's current reviews are withdrawn, and the flags are open again. Answers that the
-    action added leave the queue, unless somebody leases or has reviewed the answer there. Raises
-    NotFound if there is no such action, and DecisionRefused if the action is somebody else's.
+    action added leave the queue, unless somebody leases or has reviewed the answer there: any lead
+    may undo this. Raises NotFound if there is no such action, and DecisionRefused if the reviews are
+    somebody else's.
     """
     at, undone = now or utc_now(), 0
     with store.reading() as connection:

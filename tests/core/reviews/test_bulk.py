@@ -187,8 +187,9 @@ def test_answers_are_added_to_a_queue_or_to_a_person_and_leave_it_by_one_undo(ca
     raise_flags(case.store, now=case.now)
     # What was added stays, whatever its flags become.
     assert case.take(case.mara, "For Mara")
-    # What was reviewed stays.
-    assert undo(case, "one", case.lead) == 2
+    # What was reviewed stays. Queues are the work of all leads.
+    other_lead = write_to(case.store, store_reviewer, "page", "Other lead", role=Role.LEAD)
+    assert undo(case, "one", other_lead) == 2
     assert case.take(case.jon, "legal") is None
     # What is leased stays.
     assert undo(case, "mine", case.lead) == 2
