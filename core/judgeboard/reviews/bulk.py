@@ -220,35 +220,32 @@ def undo_many(
     at, undone = now or utc_now(), 0
     with store.reading() as connection:
         decided, items = bulk_decisions(connection, bulk_id), items_of_bulk(connection, bulk_id)
-    for part in batches(items, PART):
-        with allowed(store, reviewer, Action.ASSIGN) as connection:
-            number = remove_items(connection, part, at)
-            details = {"bulk": bulk_id, "answers": number}
-            record_event(connection, "bulk_undo", reviewer.name, details=details, now=at)
-        undone += number
-    if items:
-        return undone
-    if not decided:
+    if not (items or decided):
         raise NotFound(f"no bulk action {bulk_id!r}")
-    if decided[0].reviewer_id != reviewer.id:
+    if decided and decided[0].reviewer_id != reviewer.id:
         raise DecisionRefused(
             f"This is {decided[0].by}'s action: only {decided[0].by} can undo it."
         )
-    for part in batches(sorted({review.response_id for review in decided}), PART):
-        with allowed(store, reviewer, Action.REVIEW) as connection:
-            responses = lock_responses(connection, part)
-            reviews = reviews_of_bulk(connection, bulk_id, part)
-            rows = [withdrawal(review, f"{bulk_id}:undo:{review.id}", at) for review in reviews]
-            insert_reviews(connection, rows)
-            flags = lock_flags(
-                connection,
-                responses,
-                [flag_id for review in reviews for flag_id in review.flag_ids],
-            )
-            update_states(connection, None, flags, at)
-            details = {"bulk": bulk_id, "answers": len(rows)}
+    action = Action.ASSIGN if items else Action.REVIEW
+    for part in batches(items or sorted({review.response_id for review in decided}), PART):
+        with allowed(store, reviewer, action) as connection:
+            if items:
+                number = remove_items(connection, part, at)
+            else:
+                responses = lock_responses(connection, part)
+                reviews = reviews_of_bulk(connection, bulk_id, part)
+                rows = [withdrawal(review, f"{bulk_id}:undo:{review.id}", at) for review in reviews]
+                insert_reviews(connection, rows)
+                flags = lock_flags(
+                    connection,
+                    responses,
+                    [flag_id for review in reviews for flag_id in review.flag_ids],
+                )
+                update_states(connection, None, flags, at)
+                number = len(rows)
+            details = {"bulk": bulk_id, "answers": number}
             record_event(connection, "bulk_undo", reviewer.name, details=details, now=at)
-        undone += len(rows)
+        undone += number
     return undone
 
 
