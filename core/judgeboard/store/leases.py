@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput
-from judgeboard.store.statements import record_of, rows_of
+from judgeboard.store.statements import first_row, record_of, rows_of
 from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, SKIP, TAKEN_LEASE, Lease, Skip
 from judgeboard.text import unstorable
 
@@ -74,7 +74,7 @@ def active_leases(
 def find_lease(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
     """Return a reviewer's lease of an item (at most one), which may have ended or been used, or None."""
     own = LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id
-    return next(iter(rows_of(connection, select(Lease).where(*own))), None)
+    return first_row(connection, select(Lease).where(*own))
 
 
 def own_lease(
@@ -92,7 +92,7 @@ def own_lease(
         LEASE.c.reviewer_id == reviewer_id,
     )
     query = select(Lease).where(*own)
-    return next(iter(rows_of(connection, query.with_for_update() if lock else query)), None)
+    return first_row(connection, query.with_for_update() if lock else query)
 
 
 def split_token(token: str) -> tuple[int, str]:

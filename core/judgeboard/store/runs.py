@@ -10,14 +10,17 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Executable,
     Select,
     Table,
+    bindparam,
     exists,
     func,
     insert,
     literal,
     or_,
     select,
+    union_all,
     update,
 )
 
@@ -47,6 +50,7 @@ from judgeboard.store.tables import (
     Run,
     StoredVersion,
 )
+from judgeboard.text import EPOCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -517,10 +521,12 @@ def count_query(steps: Table, key: ColumnElement[Any]) -> Select[Any]:
     return select(key, steps.c.status, *columns).group_by(key, steps.c.status)
 
 
-def counts_by(connection: Connection, query: Select[Any]) -> dict[Any, Counts]:
+def counts_by(
+    connection: Connection, query: Executable, parameters: Mapping[str, Any] | None = None
+) -> dict[Any, Counts]:
     """Return the counts of a `count_query` by key. Sums of prompt and completion tokens may follow the columns."""
     counts: dict[Any, Counts] = {}
-    for key, status, calls, priced_calls, cost, *tokens in connection.execute(query):
+    for key, status, calls, priced_calls, cost, *tokens in connection.execute(query, parameters):
         prompt_tokens, completion_tokens = (int(each or 0) for each in tokens or (0, 0))
         of_status = Counts(
             **{status.value: calls},
@@ -554,19 +560,24 @@ def method_costs_since(connection: Connection, since: datetime) -> dict[str, Cou
     return costs
 
 
+# One statement, made once: pages and commands ask again and again while a run goes on.
+_COUNTS_OF_RUNS = union_all(
+    *(
+        count_query(steps, steps.c.run_id)
+        .add_columns(func.sum(steps.c.prompt_tokens), func.sum(steps.c.completion_tokens))
+        .where(steps.c.run_id.in_(bindparam("run_ids")), steps.c.created_at >= bindparam("since"))
+        for steps in (JUDGMENT, *STEP_TABLES)
+    )
+)
+
+
 def run_counts(
-    connection: Connection, run_ids: Collection[int], *, since: datetime | None = None
+    connection: Connection, run_ids: Collection[int], *, since: datetime = EPOCH
 ) -> dict[int, Counts]:
     """Return the counts of each of these runs; ``since`` excludes calls that were stored earlier."""
-    counts = {run_id: Counts() for run_id in run_ids}
-    for steps in (JUDGMENT, *STEP_TABLES):
-        tokens = func.sum(steps.c.prompt_tokens), func.sum(steps.c.completion_tokens)
-        of_runs = count_query(steps, steps.c.run_id).add_columns(*tokens)
-        of_runs = of_runs.where(steps.c.run_id.in_(run_ids))
-        of_runs = of_runs if since is None else of_runs.where(steps.c.created_at >= since)
-        for run_id, of_run in counts_by(connection, of_runs).items():
-            counts[run_id] += of_run
-    return counts
+    parameters = {"run_ids": list(run_ids), "since": since}
+    counts = counts_by(connection, _COUNTS_OF_RUNS, parameters)
+    return dict.fromkeys(run_ids, Counts()) | counts
 
 
 def insert_run(connection: Connection, run: Run) -> Run:

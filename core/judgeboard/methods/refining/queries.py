@@ -31,7 +31,13 @@ from judgeboard.methods.refining.tables import (
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import Origin, next_by_id, read_origins
-from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_of
+from judgeboard.store.statements import (
+    columns_of,
+    first_row,
+    insert_or_skip,
+    record_of,
+    rows_of,
+)
 from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, RESPONSE, RUN
 from judgeboard.text import storable_or_none
 
@@ -184,7 +190,7 @@ def selected_attempts(connection: Connection, run_ids: Sequence[int]) -> list[Se
 def selected_by_key(connection: Connection, request_key: str) -> SelectedAttempt | None:
     """Return the selected attempt that a request stored, or None."""
     query = select(SelectedAttempt).where(SELECTED_ATTEMPT.c.request_key == request_key)
-    return next(iter(rows_of(connection, query)), None)
+    return first_row(connection, query)
 
 
 def lock_attempts(
