@@ -37,22 +37,26 @@ SETTING_KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
 _IS_LATEST = SETTING.c.id.in_(
     select(func.max(SETTING.c.id)).where(SETTING.c.key.in_(SETTING_KEYS)).group_by(SETTING.c.key)
 )
+_LATEST = select(SETTING.c.key, SETTING.c.value).where(_IS_LATEST)
 _NEVER_FIRST = [name for name, kind in KINDS.items() if not kind.may_be_primary]
 # The first judge of a logged answer. A judge of other answers, such as a suite's, does not count.
-_FIRST_JUDGE = select(VERSION.c.name).where(
-    VERSION.c.id
-    == select(JUDGMENT.c.judge_version_id)
-    .where(
-        exists().where(
-            RESPONSE.c.id == JUDGMENT.c.response_id, RESPONSE.c.kind == ResponseKind.LOG
-        ),
-        JUDGMENT.c.judge_version_id.not_in(
-            select(VERSION.c.id).where(VERSION.c.kind.in_(_NEVER_FIRST))
-        ),
+# The primary judge does not depend on hidden rows.
+_FIRST_JUDGE = with_hidden_rows(
+    select(VERSION.c.name).where(
+        VERSION.c.id
+        == select(JUDGMENT.c.judge_version_id)
+        .where(
+            exists().where(
+                RESPONSE.c.id == JUDGMENT.c.response_id, RESPONSE.c.kind == ResponseKind.LOG
+            ),
+            JUDGMENT.c.judge_version_id.not_in(
+                select(VERSION.c.id).where(VERSION.c.kind.in_(_NEVER_FIRST))
+            ),
+        )
+        .order_by(JUDGMENT.c.id)
+        .limit(1)
+        .scalar_subquery()
     )
-    .order_by(JUDGMENT.c.id)
-    .limit(1)
-    .scalar_subquery()
 )
 
 
@@ -84,9 +88,8 @@ class RulesInForce(NamedTuple):
 @kept_while_reading
 def settings_in_force(connection: Connection) -> Settings:
     """Return all settings, also from the database. Raises BadInput if a setting is not valid."""
-    # Not as instances of the class: the first instance of a process takes 0.1 s.
-    latest = connection.execute(select(SETTING.c.key, SETTING.c.value).where(_IS_LATEST))
-    settings = load_settings({row.key: row.value for row in latest if row.value is not None})
+    latest = connection.execute(_LATEST)
+    settings = load_settings({key: value for key, value in latest if value is not None})
     if settings.implied_labels and settings.origin("implied_labels") != "stored":
         _check_rules(settings.origin("implied_labels"), settings.implied_labels)
     if settings.checks and settings.origin("checks") != "stored":
@@ -229,5 +232,4 @@ def setting_origins(connection: Connection) -> list[SettingLine]:
 
 @kept_while_reading
 def _first_judge(connection: Connection) -> str | None:
-    # The primary judge does not depend on hidden rows.
-    return connection.scalar(with_hidden_rows(_FIRST_JUDGE))
+    return connection.scalar(_FIRST_JUDGE)
