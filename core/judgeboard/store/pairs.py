@@ -27,29 +27,30 @@ from judgeboard.store.statements import (
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, STEP_TABLES
 
+_A, _B = RESPONSE.alias(), RESPONSE.alias()
+_PAIRS = (
+    select(
+        PAIR,
+        _A.c.answer.label("answer_a"),
+        _B.c.answer.label("answer_b"),
+        _A.c.generator_model.label("model_a"),
+        _B.c.generator_model.label("model_b"),
+        _A.c.passages.label("passages_a"),
+        _B.c.passages.label("passages_b"),
+        _A.c.messages.label("messages_a"),
+        _B.c.messages.label("messages_b"),
+    )
+    .join(_A, _A.c.id == PAIR.c.response_a_id, isouter=True)
+    .join(_B, _B.c.id == PAIR.c.response_b_id, isouter=True)
+    .order_by(PAIR.c.id)
+)
+
 
 def load_pairs(
     connection: Connection, ids: Collection[int], *, hidden_too: bool = False
 ) -> list[PairItem]:
     """Return these pairs by id; ``hidden_too`` includes pairs that the reader must review blind."""
-    a, b = RESPONSE.alias(), RESPONSE.alias()
-    query = (
-        select(
-            PAIR,
-            a.c.answer.label("answer_a"),
-            b.c.answer.label("answer_b"),
-            a.c.generator_model.label("model_a"),
-            b.c.generator_model.label("model_b"),
-            a.c.passages.label("passages_a"),
-            b.c.passages.label("passages_b"),
-            a.c.messages.label("messages_a"),
-            b.c.messages.label("messages_b"),
-        )
-        .join(a, a.c.id == PAIR.c.response_a_id, isouter=True)
-        .join(b, b.c.id == PAIR.c.response_b_id, isouter=True)
-        .order_by(PAIR.c.id)
-    )
-    rows = rows_with(connection, with_hidden_rows(query) if hidden_too else query, PAIR.c.id, ids)
+    rows = rows_with(connection, with_hidden_rows(_PAIRS) if hidden_too else _PAIRS, PAIR.c.id, ids)
     items = []
     for row in rows:
         passages = row.passages_a if row.passages_a == row.passages_b else None
