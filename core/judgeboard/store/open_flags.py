@@ -10,7 +10,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
-    exists,
     func,
     literal_column,
     null,
@@ -26,7 +25,13 @@ from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import Facets, RowFilter
 from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Neighbours, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
-from judgeboard.store.reviews import STATE_AFTER, each_judge_rules, is_current, is_worse
+from judgeboard.store.reviews import (
+    HAS_WORSE,
+    STATE_AFTER,
+    WORSE,
+    each_judge_rules,
+    is_current,
+)
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import (
@@ -66,15 +71,8 @@ def queue_list(
         own.append(FLAG.c.leads)
     # Not needed for one rule that is not of each judge: an answer has at most one open flag of it.
     elif len(where.rules) != 1 or where.rules[0] in each_judge_rules():
-        worse = FLAG.alias("worse")
-        conditions = [ClauseAdapter(worse).traverse(condition) for condition in own]
-        has_worse = exists().where(
-            worse.c.response_id == FLAG.c.response_id,
-            worse.c.state == FlagState.OPEN,
-            is_worse(worse, FLAG),
-            *conditions,
-        )
-        own.append(or_(FLAG.c.leads, ~has_worse))
+        conditions = [ClauseAdapter(WORSE).traverse(condition) for condition in own]
+        own.append(or_(FLAG.c.leads, ~HAS_WORSE.where(*conditions)))
     if where.states and FlagState.OPEN not in where.states:
         own.append(FLAG.c.state.in_(where.states))  # no result: the list has open flags only
     # The index for counting; rule and query type have a narrower index than the orders.

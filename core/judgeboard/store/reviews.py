@@ -71,7 +71,7 @@ from judgeboard.store.tables import (
 
 # Created once: an alias copies all columns of the table. The copy takes longer than most
 # statements.
-_LATER, _WORSE = REVIEW.alias(), FLAG.alias("worse")
+_LATER, WORSE, _NEWER = REVIEW.alias(), FLAG.alias("worse"), FLAG.alias("newer")
 
 
 def is_current(review: FromClause = REVIEW) -> ColumnElement[bool]:
@@ -555,28 +555,26 @@ def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> 
     mark_leading_flags(connection, sorted(response_ids))
 
 
-def is_worse(flag: FromClause, than: FromClause) -> ColumnElement[bool]:
-    """Return the condition that a flag is worse than another flag of the response, or equally severe and older."""
-    return or_(
-        flag.c.severity > than.c.severity,
-        and_(flag.c.severity == than.c.severity, flag.c.id < than.c.id),
-    )
+HAS_WORSE = exists().where(
+    WORSE.c.response_id == FLAG.c.response_id,
+    WORSE.c.state == FlagState.OPEN,
+    or_(
+        WORSE.c.severity > FLAG.c.severity,
+        and_(WORSE.c.severity == FLAG.c.severity, WORSE.c.id < FLAG.c.id),
+    ),
+)
+"""The answer has another open flag ``WORSE``, which is more severe, or equally severe and older."""
+_MARK_LEADING = (
+    update(FLAG)
+    .where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != ~HAS_WORSE)
+    .values(leads=~HAS_WORSE)
+)
 
 
 def mark_leading_flags(connection: Connection, response_ids: Sequence[int]) -> None:
     """Mark the worst open flag of each response as leading. The queue lists an answer with the leading flag."""
-    leads = ~exists().where(
-        _WORSE.c.response_id == FLAG.c.response_id,
-        _WORSE.c.state == FlagState.OPEN,
-        is_worse(_WORSE, FLAG),
-    )
-    statement = (
-        update(FLAG)
-        .where(FLAG.c.state == FlagState.OPEN.value, FLAG.c.leads != leads)
-        .values(leads=leads)
-    )
     for batch in batches(response_ids):
-        connection.execute(statement.where(FLAG.c.response_id.in_(batch)))
+        connection.execute(_MARK_LEADING.where(FLAG.c.response_id.in_(batch)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -614,17 +612,16 @@ def _judge_of(flag: FromClause) -> ColumnElement[Any]:
 
 def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[int]:
     """Return the flags with a later open flag of the same rule and response (and judge, for rules per judge)."""
-    newer = FLAG.alias("newer")
     query = select(FLAG.c.id).where(
         exists().where(
-            newer.c.response_id == FLAG.c.response_id,
-            newer.c.rule == FLAG.c.rule,
-            newer.c.state == FlagState.OPEN,
-            newer.c.id > FLAG.c.id,
+            _NEWER.c.response_id == FLAG.c.response_id,
+            _NEWER.c.rule == FLAG.c.rule,
+            _NEWER.c.state == FlagState.OPEN,
+            _NEWER.c.id > FLAG.c.id,
             or_(
                 FLAG.c.rule.not_in(each_judge_rules()),
                 FLAG.c.judgment_id.is_not(None)
-                & _judge_of(newer).is_not_distinct_from(_judge_of(FLAG)),
+                & _judge_of(_NEWER).is_not_distinct_from(_judge_of(FLAG)),
             ),
         )
     )
