@@ -102,8 +102,7 @@ def ensure_version(
 
 def find_version(connection: Connection, address: str) -> StoredVersion | None:
     """Return the version with a fingerprint, or None."""
-    query = select(StoredVersion).where(VERSION.c.fingerprint == address)
-    return first_row(connection, query)
+    return first_row(connection, select(StoredVersion).where(VERSION.c.fingerprint == address))
 
 
 def list_versions(

@@ -73,8 +73,10 @@ def active_leases(
 
 def find_lease(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
     """Return a reviewer's lease of an item (at most one), which may have ended or been used, or None."""
-    own = LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id
-    return first_row(connection, select(Lease).where(*own))
+    return first_row(
+        connection,
+        select(Lease).where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id),
+    )
 
 
 def own_lease(
@@ -86,12 +88,11 @@ def own_lease(
     the text is not a token.
     """
     item_id, secret = split_token(token)
-    own = (
+    query = select(Lease).where(
         LEASE.c.token == secret,
         LEASE.c.queue_item_id == item_id,
         LEASE.c.reviewer_id == reviewer_id,
     )
-    query = select(Lease).where(*own)
     return first_row(connection, query.with_for_update() if lock else query)
 
 

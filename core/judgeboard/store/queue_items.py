@@ -38,6 +38,7 @@ from judgeboard.store.statements import (
     any_row,
     batches,
     columns_of,
+    first_row,
     insert_or_skip,
     record_of,
     rows_of,
@@ -166,10 +167,10 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
     """Return an item. Raises NotFound. Lock an item only after the response or pair, as judgments do."""
     query = select(QueueItem).where(QUEUE_ITEM.c.id == item_id)
-    items = rows_of(connection, query.with_for_update() if lock else query)
-    if not items:
+    item = first_row(connection, query.with_for_update() if lock else query)
+    if item is None:
         raise NotFound(f"no queue item {item_id}")
-    return items[0]
+    return item
 
 
 def unfinished_items(

@@ -10,7 +10,7 @@ from judgeboard.errors import BadInput
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import AdvisoryLock
 from judgeboard.store.reviews import has_grade, is_current
-from judgeboard.store.statements import insert_or_skip, rows_of
+from judgeboard.store.statements import first_row, insert_or_skip, rows_of
 from judgeboard.store.tables import REVIEW, REVIEWER, Reviewer
 from judgeboard.text import folded_address
 
@@ -31,8 +31,7 @@ def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | 
         )
         if person := _people(connection, REVIEWER.c.id == same_as.scalar_subquery()):
             return person[0]
-    exact = _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name)
-    if exact:
+    if exact := _people(connection, REVIEWER.c.origin == origin, REVIEWER.c.name == name):
         return exact[0]
     # In Python, because SQLite folds ASCII only. Not casefold for addresses: straße@ and strasse@
     # are two mailboxes.
@@ -50,7 +49,7 @@ def lock_names(connection: Connection) -> None:
 
 def reviewer_by_id(connection: Connection, reviewer_id: int) -> Reviewer | None:
     """Return a reviewer as stored now, or None."""
-    return next(iter(_people(connection, REVIEWER.c.id == reviewer_id)), None)
+    return first_row(connection, select(Reviewer).where(REVIEWER.c.id == reviewer_id))
 
 
 def reviewers_by_id(connection: Connection, ids: Collection[int]) -> list[Reviewer]:
@@ -94,8 +93,7 @@ def set_implied_labels(connection: Connection, reviewer_id: int, *, implied: boo
 
 def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
     """Return whether a person wants decisions to imply labels; None if the person has not been asked yet."""
-    query = select(REVIEWER.c.implied_labels).where(REVIEWER.c.id == reviewer_id)
-    return connection.scalar(query)
+    return connection.scalar(select(REVIEWER.c.implied_labels).where(REVIEWER.c.id == reviewer_id))
 
 
 def store_reviewer(

@@ -377,8 +377,12 @@ def bulk_decisions(
 
 def newest_bulk(connection: Connection, reviewer_id: int) -> str | None:
     """Return the bulk action of a reviewer's newest review, None if that review belongs to no bulk action."""
-    query = select(REVIEW.c.bulk).where(REVIEW.c.reviewer_id == reviewer_id)
-    return connection.scalar(query.order_by(REVIEW.c.id.desc()).limit(1))
+    return connection.scalar(
+        select(REVIEW.c.bulk)
+        .where(REVIEW.c.reviewer_id == reviewer_id)
+        .order_by(REVIEW.c.id.desc())
+        .limit(1)
+    )
 
 
 def reviews_of_bulk(
@@ -714,8 +718,10 @@ def find_comment(
 
     One of the three is given.
     """
-    query = select(Comment).where(_with_one_of(COMMENT, comment_id, request_key, replaces))
-    return first_row(connection, query)
+    return first_row(
+        connection,
+        select(Comment).where(_with_one_of(COMMENT, comment_id, request_key, replaces)),
+    )
 
 
 def insert_comment(connection: Connection, comment: Comment) -> int:

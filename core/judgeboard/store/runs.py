@@ -575,8 +575,7 @@ def run_counts(
     connection: Connection, run_ids: Collection[int], *, since: datetime = EPOCH
 ) -> dict[int, Counts]:
     """Return the counts of each of these runs; ``since`` excludes calls that were stored earlier."""
-    parameters = {"run_ids": list(run_ids), "since": since}
-    counts = counts_by(connection, _COUNTS_OF_RUNS, parameters)
+    counts = counts_by(connection, _COUNTS_OF_RUNS, {"run_ids": list(run_ids), "since": since})
     return dict.fromkeys(run_ids, Counts()) | counts
 
 

@@ -189,8 +189,10 @@ def selected_attempts(connection: Connection, run_ids: Sequence[int]) -> list[Se
 
 def selected_by_key(connection: Connection, request_key: str) -> SelectedAttempt | None:
     """Return the selected attempt that a request stored, or None."""
-    query = select(SelectedAttempt).where(SELECTED_ATTEMPT.c.request_key == request_key)
-    return first_row(connection, query)
+    return first_row(
+        connection,
+        select(SelectedAttempt).where(SELECTED_ATTEMPT.c.request_key == request_key),
+    )
 
 
 def lock_attempts(
