@@ -97,12 +97,14 @@ def address(store):
 
 
 def until(condition, what):
-    """Wait for a condition and return its value."""
+    """Wait for a condition and return its value. What takes long to read is read less often: others need the time."""
     deadline = time.monotonic() + PATIENCE
-    while not (value := condition()):
+    while True:
+        began = time.monotonic()
+        if value := condition():
+            return value
         assert time.monotonic() < deadline, f"waited in vain for: {what}"
-        time.sleep(0.01)
-    return value
+        time.sleep(max(0.01, 5 * (time.monotonic() - began)))
 
 
 def time_passes(store):
