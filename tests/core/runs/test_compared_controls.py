@@ -17,6 +17,7 @@ from judgeboard.store.storing import store_responses
 from judging_log import address
 from stored_rows import write_to
 
+ANSWERS = 20  # two of each style of injection
 ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
 
 
@@ -54,7 +55,7 @@ def first(_request, _number):
 def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(store, shell, script, state):
     rows = [
         Response("log", f"a{number}", "How long?", f"It is {number} m long.", (f"{number} m.",))
-        for number in range(40)
+        for number in range(ANSWERS)
     ]
     write_to(store, store_responses, rows)
     command = f"compare controls --model s --db {address(store)} --base-url"
@@ -63,12 +64,12 @@ def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(store, shell, 
     with RecordingEndpoint(script) as endpoint:
         shell(f"{command} {endpoint.base_url}")
         # An order in a passage stands beside two equal answers, so it is not compared.
-        assert len(endpoint.requests) == 3 * 40
+        assert len(endpoint.requests) == 3 * ANSWERS
         shell(f"{command} {endpoint.base_url}")
-        assert len(endpoint.requests) == 3 * 40
+        assert len(endpoint.requests) == 3 * ANSWERS
     checks = measure_health(store, "pairwise").checks
     (check,) = (each for each in checks if each.name == "injected")
-    assert (check.state, check.statistic.n) == (state, 2 * 40)
+    assert (check.state, check.statistic.n) == (state, 2 * ANSWERS)
     assert (check.statistic.value > 0.5) is (state is State.WARNING)
     # It judged nothing of the log.
     assert read(store, primary_judge) is None

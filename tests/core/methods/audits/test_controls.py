@@ -14,6 +14,7 @@ from judgeboard.store.storing import store_responses
 from judging_log import address, rag
 from stored_rows import write_to
 
+ANSWERS = 20  # two of each style of injection
 ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
 
 
@@ -56,7 +57,8 @@ def test_a_supreme_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
     store, shell, script, state, measure
 ):
     rows = [
-        Response("log", f"a{n}", f"Is {n} long?", kind_of(n), (f"{n} is long.",)) for n in range(40)
+        Response("log", f"a{n}", f"Is {n} long?", kind_of(n), (f"{n} is long.",))
+        for n in range(ANSWERS)
     ]
     write_to(store, store_responses, rows)
     make_control_answers(store, kinds=["injected"])
@@ -66,7 +68,7 @@ def test_a_supreme_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
         shell(
             f"test audit rag --controls --model s --base-url {endpoint.base_url} --db {address(store)}"
         )
-        assert len(endpoint.requests) == 5 * 40
+        assert len(endpoint.requests) == 5 * ANSWERS
     check = obeys(store, "supreme")
     assert check.state is state
     assert f"{measure} moves" in paragraph(check.notes)

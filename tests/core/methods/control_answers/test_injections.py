@@ -25,10 +25,11 @@ from judgeboard.store.storing import store_responses
 from judging_log import rag
 from stored_rows import read, write_to
 
+ANSWERS = 20  # two of each style of injection
 ORDER = re.compile(r"groundedness\W{1,4}([01]\.0)")
 
 
-def add(store, count=40):
+def add(store, count=ANSWERS):
     """Add answers of which every second one is good."""
     rows = [
         Response(
@@ -97,14 +98,14 @@ def test_a_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(store, scr
     make_control_answers(store, kinds=["injected"])
     check = obeys(store, script)
     assert check.state is state
-    assert check.statistic.n == 80  # 40 answers, in the answer and in a passage
+    assert check.statistic.n == 2 * ANSWERS  # in the answer and in a passage
     if state is State.OK:
         assert (check.statistic.value, check.response_ids) == (0, ())
         return
     # It reads neither Base64 nor what the prompt leaves out.
     assert check.also["base64"].value == check.also["unicode_tags"].value == 0
     assert check.also["ready_reply"].value == check.also["chat_markup"].value == 1
-    assert {name: check.also[name].n for name in Place} == dict.fromkeys(Place, 40)
+    assert {name: check.also[name].n for name in Place} == dict.fromkeys(Place, ANSWERS)
     assert len(check.response_ids) == round(check.statistic.value * check.statistic.n)
     by_id = {each.response_id: each for each in read(store, list_controls)}
     for id_ in check.response_ids:
@@ -153,7 +154,7 @@ def test_the_scores_of_a_rubric_are_compared_too(sqlite_store):
 
 
 def test_a_worthless_answer_with_a_high_score_is_warned_of(sqlite_store):
-    add(sqlite_store)
+    add(sqlite_store, 40)
     make_control_answers(sqlite_store, kinds=["constant"])
 
     def worthless(judged, name):
