@@ -1,6 +1,7 @@
 """Aligning a judge: a better prompt is shown to be better on held-out labels; too few labels and leaks show nothing."""
 
 import re
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -19,7 +20,7 @@ from aligned_log import (
     numbers_of,
     script,
 )
-from graded_log import BAD
+from graded_log import BAD, GradedLog
 from judgeboard.domain import JudgeInput, WhyDiffers
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
@@ -57,14 +58,25 @@ def endpoint():
 class Routes:
     """A log of measured routes, and the judge of it whose prompt was made worse."""
 
-    def __init__(self, store, endpoint, folder):
+    def __init__(self, store, endpoint, folder, fill_once):
         self.store, self.endpoint, self.folder = store, endpoint, folder
+        self.fill_once = fill_once
 
     def judge(self, count=80, prompt=KIND, **routes):
         """Store so many routes with labels, and judge them."""
         stored = measured_routes(self.store, count, **routes)
         kind_judge(self.store, self.endpoint, self.folder, prompt)
         return stored
+
+    def judge_once(self):
+        """Store 80 routes, which were judged once for all tests; return the log and the ids of the routes."""
+
+        def fill(_store):
+            log, ids = self.judge()
+            return ids, log.reviewers, log.asks, log.numbers
+
+        ids, *state = deepcopy(self.fill_once("80 routes", self.store, fill))
+        return GradedLog(self.store, *state), ids
 
     def align(self, candidates=1, which="rag v1"):
         address_ = {"base_url": self.endpoint.base_url}
@@ -78,8 +90,8 @@ class Routes:
 
 
 @pytest.fixture
-def routes(sqlite_store, endpoint, tmp_path):
-    return Routes(sqlite_store, endpoint, tmp_path)
+def routes(sqlite_store, endpoint, tmp_path, fill_once):
+    return Routes(sqlite_store, endpoint, tmp_path, fill_once)
 
 
 def codes(result):
@@ -87,7 +99,7 @@ def codes(result):
 
 
 def test_a_worsened_prompt_is_improved_on_held_out_labels(routes):
-    routes.judge()
+    routes.judge_once()
     stored = len(rows_of(routes.store, JUDGMENT))
     result = routes.align()
     held_out = numbers_of(HELD_OUT, 80)
@@ -104,7 +116,7 @@ def test_a_worsened_prompt_is_improved_on_held_out_labels(routes):
 
 
 def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_from(routes):
-    routes.judge()
+    routes.judge_once()
     result = routes.align()
     store = routes.store
     accepted = accept_candidate(store, result.look, "test")
@@ -162,7 +174,7 @@ def test_a_judge_of_the_project_file_judges_with_its_accepted_version(routes, co
 
 
 def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(routes, command):
-    log, ids = routes.judge()
+    log, ids = routes.judge_once()
     store = routes.store
 
     def accept(judge, options="", code=0):
@@ -190,7 +202,7 @@ def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(routes, command):
 
 
 def test_a_candidate_that_obeys_the_answer_more_than_the_judge_is_not_better(
-    sqlite_store, tmp_path
+    sqlite_store, tmp_path, fill_once
 ):
     """It is right on every clean answer, but a text in an answer talks it over."""
     order = re.compile(r"groundedness\W{1,4}([01]\.0)")
@@ -202,8 +214,8 @@ def test_a_candidate_that_obeys_the_answer_more_than_the_judge_is_not_better(
         return careful_judge(system, task)
 
     with RecordingEndpoint(script([CAREFUL], obedient)) as endpoint:
-        routes = Routes(sqlite_store, endpoint, tmp_path)
-        routes.judge()
+        routes = Routes(sqlite_store, endpoint, tmp_path, fill_once)
+        routes.judge_once()
         result = routes.align()
     assert result.conclusion is Conclusion.NOT_SHOWN
     assert codes(result) == ["version_better", "align_obeys", "align_obeys_more"]
@@ -271,7 +283,7 @@ def only_develop(system, task):
 
 
 def test_a_prompt_that_fits_only_the_develop_answers_is_worse(routes):
-    routes.judge()
+    routes.judge_once()
     routes.endpoint.script = script([CAREFUL], only_develop)
     result = routes.align()
     check_fields(result, conclusion=Conclusion.WORSE, exit_code=1)
@@ -320,7 +332,7 @@ def test_a_judge_that_was_told_held_out_answers_is_not_aligned(routes):
 
 
 def test_a_leak_among_candidates_leaves_the_others(routes):
-    routes.judge()
+    routes.judge_once()
     leak = f"{CAREFUL} It is route-{numbers_of(HELD_OUT, 80)[0]}."
     # One proposal cannot be used, and neither can its repair, which comes last.
     routes.endpoint.script = script([leak, "# Task\nNo.", CAREFUL, "# Task\nNo."])
@@ -331,7 +343,7 @@ def test_a_leak_among_candidates_leaves_the_others(routes):
 
 
 def test_looks_are_counted_and_corrected_and_end(routes):
-    routes.judge()
+    routes.judge_once()
     first = routes.align()
     routes.endpoint.script = script([f"{CAREFUL} Be strict."])
     second = routes.align()
@@ -363,7 +375,7 @@ def test_differences_are_grouped_by_the_reasons_of_people(routes):
 
 
 def test_recorded_replies_align_without_an_endpoint(routes, command):
-    routes.judge()
+    routes.judge_once()
     proposal = {"why": "Compare numbers.", "instructions": CAREFUL}
     replies = {"candidate 1": proposal} | {
         f"candidate 1/route-{number}": {
