@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -154,14 +155,19 @@ def test_a_week_has_an_interval_of_the_published_width(labels, wide, held):
 
 def _simulated(rng, labels, shares):
     """Weeks of 300 answers, of which some are labelled; the judge has recall 0.73 and specificity 0.9."""
+    bad, drawn, judged = np.array(shares), labels / 300, (1 - 0.8954, 0.7282)
+    kinds = [
+        (bad if is_bad else 1 - bad)
+        * (drawn if is_drawn else 1 - drawn)
+        * (judged[is_bad] if is_judged else 1 - judged[is_bad])
+        for is_judged, is_drawn, is_bad in product((0, 1), repeat=3)
+    ]
     weeks = []
-    for share in shares:
-        bad = rng.random(300) < share
-        judged = rng.random(300) < np.where(bad, 0.7282, 1 - 0.8954)
-        drawn = rng.random(300) < labels / 300
+    for week in rng.multinomial(300, np.transpose(kinds)).reshape(-1, 2, 2, 2).tolist():
         strata = tuple(
-            Stratum(*(int(rows.sum()) for rows in (of, of & drawn, of & drawn & bad)))
-            for of in (~judged, judged)
+            Stratum(sum(map(sum, of)), sum(of_drawn), of_drawn[1])
+            for of in week
+            for of_drawn in of[1:]
         )
         if all(stratum.labelled for stratum in strata):
             weeks.append(Window(strata))
