@@ -81,6 +81,13 @@ def other_engine(source, tmp_path, request):
     return str(tmp_path / "target.db")
 
 
+@pytest.fixture
+def counts(source, other_engine, fill_once):
+    """The numbers of rows of a copy of the source on the other engine, copied once for all tests."""
+    with closing(new(other_engine)) as target:
+        return fill_once("copy", target, lambda _: copy(address(source), other_engine))
+
+
 def stored(store):
     """All rows of the tables that are copied."""
     with store.reading() as connection:
@@ -111,11 +118,10 @@ def shown(database, folder):
 
 
 def test_a_copy_has_every_row_and_shows_the_same_figures_and_exports(
-    source, other_engine, tmp_path
+    source, other_engine, counts, tmp_path
 ):
     before = stored(source)
     assert all(before.values()), "each table has rows"
-    counts = copy(address(source), other_engine)
     assert counts == {name: len(rows) for name, rows in before.items()}
     with closing(open_store(other_engine)) as target:
         assert stored(target) == before
@@ -125,17 +131,17 @@ def test_a_copy_has_every_row_and_shows_the_same_figures_and_exports(
 
 
 @pytest.mark.postgres
-def test_a_database_comes_back_as_it_was(tmp_path, empty_postgres, fill_once):
-    first, second, third = (str(tmp_path / f"{name}.db") for name in ("first", "second", "third"))
-    with closing(new(first)) as store:
-        fill_once("every table", store, lambda each: fill_every_table(each, tmp_path / "released"))
-    for source, target in ((first, empty_postgres), (empty_postgres, second), (second, third)):
-        copy(source, target)
-    assert texts_of(first) == texts_of(second) == texts_of(third)
+@pytest.mark.parametrize("source", ["sqlite"], indirect=True)
+@pytest.mark.usefixtures("counts")
+def test_a_database_comes_back_as_it_was(source, other_engine, tmp_path):
+    second, third = (str(tmp_path / f"{name}.db") for name in ("second", "third"))
+    for place, target in ((other_engine, second), (second, third)):
+        copy(place, target)
+    assert texts_of(address(source)) == texts_of(second) == texts_of(third)
 
 
-def test_a_copy_is_used_as_its_source_was(source, other_engine):
-    copy(address(source), other_engine)
+@pytest.mark.usefixtures("counts")
+def test_a_copy_is_used_as_its_source_was(other_engine):
     with closing(open_store(other_engine)) as target:
         changes = Changes()
         read(target, changes.new)
