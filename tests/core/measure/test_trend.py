@@ -1,5 +1,6 @@
 import math
 from datetime import UTC, datetime
+from itertools import product
 from random import Random
 
 import numpy as np
@@ -495,15 +496,18 @@ def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log):
 
 @pytest.mark.parametrize("recurring", [False, True])
 def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_log, recurring):
-    version = sqlite_log.version()
-    for week in range(16):
-        for question in range(12):
-            group = question if recurring else 12 * week + question
-            ids = sqlite_log.answers(3, day=MONDAY + 7 * week, group=group)
-            # Half of the questions have much better answers than the others; from week 10 on, all
-            # are a bit worse.
-            level = (0.9 if question % 2 else 0.3) - (0.12 if week >= 10 else 0)
-            sqlite_log.say_scores(version, ids, [level + index / 50 for index in range(3)])
+    places = list(product(range(16), range(12), range(3)))
+    ids = sqlite_log.answers_of(
+        {"day": MONDAY + 7 * week, "group": question if recurring else 12 * week + question}
+        for week, question, _ in places
+    )
+    # Half of the questions have much better answers than the others; from week 10 on, all are a
+    # bit worse.
+    scores = [
+        (0.9 if question % 2 else 0.3) - (0.12 if week >= 10 else 0) + index / 50
+        for week, question, index in places
+    ]
+    sqlite_log.say_scores(sqlite_log.version(), ids, scores)
     (panel,) = shown(sqlite_log).panels
     # 192 questions may differ by chance; the same 12 do not.
     assert (panel.change is not None) is recurring
