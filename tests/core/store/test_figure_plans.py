@@ -1,4 +1,4 @@
-"""Trends and agreement on 20,000 answers read indexes alone, and of the reviews no more than there are."""
+"""Trends and agreement on 5,000 answers read indexes alone, and of the reviews no more than there are."""
 
 import re
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from judgeboard.store.verdicts import graded_answers, read_verdicts
 from query_plans import QUERIES, each_statement, statements_of, steps_of
 from stored_rows import made_row, read
 
-ROWS = 20_000
+ROWS = 5_000
 MADE = {table: made_row(table, {}) for table in (RESPONSE, JUDGMENT, CURRENT, FLAG)}
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
