@@ -18,9 +18,7 @@ def ungrouped(n):
 
 
 def ratings(table, k=None, groups=None):
-    values = np.array(
-        [[np.nan if cell is None else cell for cell in row] for row in table], dtype=float
-    )
+    values = np.array(table, dtype=float)  # None becomes NaN
     scale = Scale("score") if k is None else ordered(k)
     return Ratings(
         values,
