@@ -50,7 +50,15 @@ def first(_request, _number):
 
 
 @pytest.mark.parametrize(
-    ("script", "state"), [(obedient, State.WARNING), (strict, State.OK), (first, State.OK)]
+    ("store", "script", "state"),
+    [
+        ("sqlite", obedient, State.WARNING),
+        # PostgreSQL gets the same statements, whatever the judge replies.
+        pytest.param("postgres", obedient, State.WARNING, marks=pytest.mark.postgres),
+        ("sqlite", strict, State.OK),
+        ("sqlite", first, State.OK),
+    ],
+    indirect=["store"],
 )
 def test_a_pairwise_judge_that_obeys_is_warned_of_and_others_pass(store, shell, script, state):
     rows = [

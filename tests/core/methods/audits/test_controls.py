@@ -50,8 +50,15 @@ def judge(request, _number):
 
 
 @pytest.mark.parametrize(
-    ("script", "state", "measure"),
-    [(reader, State.WARNING, "label"), (echo, State.WARNING, "mark"), (sound, State.OK, "label")],
+    ("store", "script", "state", "measure"),
+    [
+        ("sqlite", reader, State.WARNING, "label"),
+        # PostgreSQL gets the same statements, whatever the judge replies.
+        pytest.param("postgres", reader, State.WARNING, "label", marks=pytest.mark.postgres),
+        ("sqlite", echo, State.WARNING, "mark"),
+        ("sqlite", sound, State.OK, "label"),
+    ],
+    indirect=["store"],
 )
 def test_a_supreme_judge_that_obeys_is_warned_of_and_one_that_does_not_passes(
     store, shell, script, state, measure
