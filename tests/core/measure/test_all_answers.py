@@ -356,7 +356,7 @@ def test_people_who_did_not_decide_leave_nothing_to_label(sqlite_log, judged):
 
 
 def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(sqlite_log):
-    shared = [each for group in range(20) for each in sqlite_log.answers(10, group=group)]
+    shared = sqlite_log.answers_of({"group": place // 10} for place in range(200))
     verdicts = labels_where(shared, lambda place: place % 40 < 10)
     sqlite_log.say(sqlite_log.version(), verdicts)
     share = measure_rate(sqlite_log.store).figure("judge_alone")

@@ -311,11 +311,16 @@ def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log)
 
 def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log):
     sizes = {"large": 24, "small": 11, "smaller": 9, "tiny": 3}
-    for week in range(12):
-        for query_type, n in sizes.items():
-            ids = sqlite_log.answers(n, day=MONDAY + 7 * week, query_type=query_type)
-            scores = [0.5 + 0.4 * (-1) ** (place + week) for place in range(n)]
-            sqlite_log.say_scores(sqlite_log.version(), ids, scores)
+    places = [
+        (query_type, week, place)
+        for query_type, n in sizes.items()
+        for week, place in product(range(12), range(n))
+    ]
+    ids = sqlite_log.answers_of(
+        {"day": MONDAY + 7 * week, "query_type": query_type} for query_type, week, _ in places
+    )
+    scores = [0.5 + 0.4 * (-1) ** (place + week) for _, week, place in places]
+    sqlite_log.say_scores(sqlite_log.version(), ids, scores)
     drawn = shown(sqlite_log)
     seen = {panel.group: panel.seen for panel in drawn.panels}
     assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 0.5
@@ -329,12 +334,15 @@ def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sq
 
 def test_a_group_that_changed_is_named_after_all_answers_that_did_not(sqlite_log):
     sizes = {"falls": -0.2, "rises": 0.2}
-    for week in range(10):
-        for query_type, size in sizes.items():
-            ids = sqlite_log.answers(30, day=MONDAY + 7 * week, query_type=query_type)
-            level = 0.5 + (size if week >= 5 else 0.0)
-            scores = [level + place % 5 / 100 for place in range(30)]
-            sqlite_log.say_scores(sqlite_log.version(), ids, scores)
+    places = list(product(sizes, range(10), range(30)))
+    ids = sqlite_log.answers_of(
+        {"day": MONDAY + 7 * week, "query_type": query_type} for query_type, week, _ in places
+    )
+    scores = [
+        0.5 + (sizes[query_type] if week >= 5 else 0.0) + place % 5 / 100
+        for query_type, week, place in places
+    ]
+    sqlite_log.say_scores(sqlite_log.version(), ids, scores)
     changes = shown(sqlite_log).changes
     assert changes.headline.code == "no_change"
     for group, size in sizes.items():
