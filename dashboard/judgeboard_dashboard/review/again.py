@@ -30,6 +30,7 @@ from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.drafts import AgainJob
 from judgeboard_dashboard.review.signals import judgment_words, primary_verdict
+from judgeboard_dashboard.session import in_row
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.navigation import Rows
 from judgeboard_dashboard.widgets.rejudge_form import state_words
@@ -114,7 +115,7 @@ def again_section(actions: Actions, item: Item) -> None:
     settings = last_settings(actions.store, item.response_id)
     form = Rows("rejudge", {"response": str(item.response_id)})
     with st.container(key="again", gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with in_row():
             key_button(
                 "Judge again",
                 partial(_judge_again, actions, item, settings),

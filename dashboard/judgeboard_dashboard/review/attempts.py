@@ -19,7 +19,7 @@ from judgeboard_dashboard.evidence import Html, beginning, both_sides, show, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, forgotten
-from judgeboard_dashboard.session import reading, stacking_columns
+from judgeboard_dashboard.session import in_row, reading, stacking_columns
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, score, when
 
@@ -118,13 +118,7 @@ class AttemptsSection:
         is_selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
         refusal_text = refusal(Action.REVIEW)
         with st.container(key="attempts", gap="small"):
-            with st.container(
-                key="attempts_head",
-                horizontal=True,
-                vertical_alignment="center",
-                gap="small",
-                wrap=False,
-            ):
+            with in_row("attempts_head", wrap=False):
                 # Two lines: the result, then judge and run. The first line fits into a width of 800
                 # px.
                 runs = len(self.sequences)

@@ -18,6 +18,7 @@ from judgeboard_dashboard.evidence import Html, as_label, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import safely
 from judgeboard_dashboard.review.drafts import CommentDraft, ReviewSession
+from judgeboard_dashboard.session import in_row
 from judgeboard_dashboard.widgets.keys import Press, Turn, key_button, keyboard, take_press
 from judgeboard_dashboard.widgets.texts import when
 
@@ -136,7 +137,7 @@ def comment_fields(actions: CommentActions, comments: Sequence[ShownComment]) ->
     with (
         st.container(key="commentbox"),
         st.form(f"commentform_{response_id}_{draft.shown}", border=False, enter_to_submit=True),
-        st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", wrap=False),
+        in_row(align="bottom", gap="xsmall", wrap=False),
     ):
         st.text_input(
             "Comment for other reviewers (T)"
@@ -158,9 +159,7 @@ def comment_fields(actions: CommentActions, comments: Sequence[ShownComment]) ->
         with st.popover(f"My comments ({len(own_comments)})", key="my_comments"):
             for own in own_comments:
                 start = as_label(shortened(own.text or "", START))
-                with st.container(
-                    horizontal=True, gap="xsmall", vertical_alignment="center", wrap=False
-                ):
+                with in_row(gap="xsmall", wrap=False):
                     change = partial(actions.change, own)
                     key_button(
                         f"Change: {start}", change, key=f"change_comment_{own.id}", quiet=True

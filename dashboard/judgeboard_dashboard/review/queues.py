@@ -51,6 +51,7 @@ from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import (
     ask_reviewer,
     current_reviewer,
+    in_row,
     open_rows,
     problem,
     reading,
@@ -198,9 +199,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     is_open = queue.state is QueueState.OPEN
     with reading() as connection:
         nothing = nothing_left(connection, queue, reviewer.id) if is_open else None
-    with st.container(
-        key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False
-    ):
+    with in_row("queue_chosen", wrap=False):
         show(
             tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line")
         )
@@ -244,9 +243,7 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
     queue = progress.queue
     heading("Assigned to")
     now = [person.name for person in progress.assigned_to]
-    with st.container(
-        key="queue_assign", horizontal=True, vertical_alignment="bottom", gap="small"
-    ):
+    with in_row("queue_assign", align="bottom"):
         names = st.multiselect(
             "Assigned to",
             sorted({*known_people(), *now}),
@@ -298,7 +295,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
     with st.container(key="your_queues", gap="xsmall"):
         heading("Your queues")
         for place, (queue, reviewed, rest, skipped) in enumerate(own[:MOST_SHOWN]):
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with in_row():
                 rows = Rows("item", {"queue": queue.name})
                 start_button(
                     "Start",
@@ -332,9 +329,7 @@ def start_reviewing() -> None:
             key="overview_start",
         )
         return
-    with st.container(
-        key="overview_start_row", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with in_row("overview_start_row"):
         tip = f"Draws {FIRST_SAMPLE.max_items} answers at random. You label them before you see the judge."
         icon = ":material/play_arrow:"
         if st.button(
@@ -367,7 +362,7 @@ def queue_list() -> None:
         return
     lead = may(reviewer, Action.MAKE_QUEUES)
     confirmation("queues")
-    with st.container(key="queues_top", horizontal=True, vertical_alignment="center", gap="small"):
+    with in_row("queues_top"):
         closed = st.toggle("Include closed queues", key="queues_closed")
         if lead:
             st.button(
@@ -417,9 +412,7 @@ def new_queue_head(new: str) -> None:
         if new == PLANNED_ITEMS
         else (PLAN_LABELS, PLANNED_ITEMS)
     )
-    with st.container(
-        key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    with in_row("new_queue_top"):
         heading("New queue")
         st.button(label, key="new_queue_other", on_click=go, kwargs={"new": other}, wrap=False)
         st.button(
@@ -474,7 +467,7 @@ def queue_form() -> None:
         _order(values)
         _options(values, are_numbers=True)
         _size(values)
-    with st.container(key="nq_end", horizontal=True, vertical_alignment="center", gap="small"):
+    with in_row("nq_end"):
         if st.button(
             "Create queue", key="nq_create", type="primary", icon=":material/add:", wrap=False
         ):
@@ -505,7 +498,7 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
     values["flagged_only"] = items not in {EVERY, TRAINING}
     values["where"] = where
     noun = "answers with a gold label" if values["training"] else (items or FLAGGED).casefold()
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with in_row():
         words = f"all {noun}" if where == RowFilter() else f"{noun}: {describe(where)}"
         show(tag("div", tag("b", "Which: "), words, cls="jb-say"))
         view, page = (
@@ -677,7 +670,7 @@ def _schema() -> str | None:
         titles = [each.title for each in list_schemas(connection)]
     if _NEW_SCHEMA in st.session_state:
         st.session_state["nq_schema"] = st.session_state.pop(_NEW_SCHEMA)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with in_row(align="bottom"):
         schema = st.selectbox(
             "Label schema",
             titles,

@@ -17,7 +17,7 @@ from judgeboard_dashboard.review.actions import deciding_field
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, grade_groups, note_fields
 from judgeboard_dashboard.review.schema_form import SchemaActions, schema_fields
-from judgeboard_dashboard.session import ask_reviewer, saving, stacking_columns, store
+from judgeboard_dashboard.session import ask_reviewer, in_row, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.keys import keyboard
 from judgeboard_dashboard.widgets.texts import caption, heading
 
@@ -90,7 +90,7 @@ def schema_editor(
         else:
             names = {each.name for each in schema.fields}
             _preview(schema)
-    with left, st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with left, in_row():
         st.menu_button(
             "Add field",
             [words for words, field_name in ADDED.items() if field_name not in names],
@@ -145,7 +145,7 @@ def _preview(schema: LabelSchema) -> None:
     with st.container(key="schema_preview", border=True, gap="small"):
         schema_fields(actions)
         if marks:
-            with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+            with in_row(align="bottom"):
                 grade_groups(actions, marks, actions)
         if "note" in marks:
             note_fields(actions.draft, "Note (M)", "Optional: what is wrong, or why it is fine")

@@ -20,6 +20,7 @@ from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_fields, read_fields, row_of_buttons
 from judgeboard_dashboard.session import (
     accept_name,
+    in_row,
     name_field,
     name_is_suggested,
     open_rows,
@@ -177,9 +178,7 @@ def head_line(
         for at, part in enumerate(parts)
         for piece in ((" · ", part) if at or message else (part,))
     ]
-    with st.container(
-        key="head", horizontal=True, vertical_alignment="center", gap="small", wrap=False
-    ):
+    with in_row("head", wrap=False):
         show(
             tag(
                 "div",
@@ -215,10 +214,7 @@ def bar(
     ``question`` is the label over the choices. ``note`` has the label and the hint of the note
     field. ``grades`` draws the buttons for grades. ``form`` draws a form in place of the choices.
     """
-    with (
-        st.bottom,
-        st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"),
-    ):
+    with st.bottom, in_row("bar", align="bottom"):
         if (reason := refusal(Action.REVIEW)) is not None:
             show(tag("div", reason, cls="jb-cap"))
             return

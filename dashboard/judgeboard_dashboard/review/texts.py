@@ -40,6 +40,7 @@ from judgeboard_dashboard.review.fields import correction
 from judgeboard_dashboard.review.judgments import judgments_pane, raw_calls_pane
 from judgeboard_dashboard.review.schema_form import side_fields
 from judgeboard_dashboard.review.trace import has_trace, trace_pane
+from judgeboard_dashboard.session import in_row
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
@@ -582,9 +583,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
     statement = None if marks.at is None else marks.statements[marks.at]
     mark = None if statement is None else marks.shown.get(subject_of(statement))
     disabled, refusal_text = not marks.statements, refusal(Action.REVIEW)
-    with st.container(
-        key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False
-    ):
+    with in_row("tools", wrap=False):
         show(_statement_line(marks, noun, None if mark is None else mark.status))
         if actions.differs():
             key_button(

@@ -19,6 +19,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import known_people, new_queue_head, queue_form, queue_list
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    in_row,
     kept_until_new_rows,
     page,
     saving,
@@ -103,7 +104,7 @@ def _create_button(labels: int) -> None:
     reviewer = ask_reviewer()
     if reviewer is None:
         return
-    with st.container(key="plan_create", horizontal=True, vertical_alignment="bottom", gap="small"):
+    with in_row("plan_create", align="bottom"):
         name = st.text_input(
             "Name of the queue",
             value=f"Share of bad answers: {labels:,} labels",
