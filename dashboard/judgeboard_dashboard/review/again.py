@@ -30,7 +30,7 @@ from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.drafts import AgainJob
 from judgeboard_dashboard.review.signals import judgment_words, primary_verdict
-from judgeboard_dashboard.session import in_row
+from judgeboard_dashboard.session import button, in_row
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.navigation import Rows
 from judgeboard_dashboard.widgets.rejudge_form import state_words
@@ -125,13 +125,8 @@ def again_section(actions: Actions, item: Item) -> None:
                 tip="Judges this answer again with the primary judge's last settings. The earlier verdict is kept.",
             )
             # One key for all items, so that nothing but the texts changes between two items.
-            st.button(
-                "Other settings",
-                key="rejudge",
-                type="tertiary",
-                on_click=actions.go,
-                args=(form,),
-                wrap=False,
+            button(
+                "Other settings", key="rejudge", type="tertiary", on_click=actions.go, args=(form,)
             )
         job = actions.session.again.get(item.response_id)
         if job is None:

@@ -50,6 +50,7 @@ from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    button,
     current_reviewer,
     in_row,
     open_rows,
@@ -254,7 +255,7 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
             label_visibility="collapsed",
             width="stretch",
         )
-        if st.button("Save", key="queue_assign_save", disabled=set(names) == set(now), wrap=False):
+        if button("Save", key="queue_assign_save", disabled=set(names) == set(now)):
             with saving():
                 people = people_named(store(), names, new=not sign_in().asked, by=reviewer)
                 former_people = [person for person in progress.assigned_to if person not in people]
@@ -266,7 +267,7 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
                     "Nobody can review in a closed queue, and it cannot be opened again. Its reviews are kept.",
                 )
             )
-            if st.button(f"Close {as_label(queue.name)}", key="queue_close", wrap=False):
+            if button(f"Close {as_label(queue.name)}", key="queue_close"):
                 close_queue(store(), queue.name, by=reviewer)
                 st.rerun()
     if queue.blind and progress.assigned_to:
@@ -332,14 +333,13 @@ def start_reviewing() -> None:
     with in_row("overview_start_row"):
         tip = f"Draws {FIRST_SAMPLE.max_items} answers at random. You label them before you see the judge."
         icon = ":material/play_arrow:"
-        if st.button(
+        if button(
             "Start reviewing",
             key="overview_start",
             type="primary",
             icon=icon,
             shortcut="Enter",
             help=tip,
-            wrap=False,
         ):
             with saving("Not created"):
                 with store().reading() as connection:
@@ -365,13 +365,12 @@ def queue_list() -> None:
     with in_row("queues_top"):
         closed = st.toggle("Include closed queues", key="queues_closed")
         if lead:
-            st.button(
+            button(
                 "New queue",
                 key="queues_new",
                 icon=":material/add:",
                 on_click=go,
                 kwargs={"new": "1"},
-                wrap=False,
             )
     with reading() as connection:
         newest = list_queues(connection, only_open=not closed)[:MOST]
@@ -414,7 +413,7 @@ def new_queue_head(new: str) -> None:
     )
     with in_row("new_queue_top"):
         heading("New queue")
-        st.button(label, key="new_queue_other", on_click=go, kwargs={"new": other}, wrap=False)
+        button(label, key="new_queue_other", on_click=go, kwargs={"new": other})
         st.button(
             "Back to the queues",
             key="new_queue_back",
@@ -468,9 +467,7 @@ def queue_form() -> None:
         _options(values, are_numbers=True)
         _size(values)
     with in_row("nq_end"):
-        if st.button(
-            "Create queue", key="nq_create", type="primary", icon=":material/add:", wrap=False
-        ):
+        if button("Create queue", key="nq_create", type="primary", icon=":material/add:"):
             with saving("Not created"):
                 new = new_queue(**values)
                 assigned = people_named(store(), people, new=not sign_in().asked, by=reviewer)
@@ -679,9 +676,7 @@ def _schema() -> str | None:
             placeholder="None: the grades below",
             help="Fields that reviewers fill in instead of the grades.",
         )
-        if st.button(
-            "New schema", key="nq_schemas", icon=":material/add:", type="tertiary", wrap=False
-        ):
+        if button("New schema", key="nq_schemas", icon=":material/add:", type="tertiary"):
             _new_schema()
     return schema
 

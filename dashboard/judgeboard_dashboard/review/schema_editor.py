@@ -17,7 +17,14 @@ from judgeboard_dashboard.review.actions import deciding_field
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, grade_groups, note_fields
 from judgeboard_dashboard.review.schema_form import SchemaActions, schema_fields
-from judgeboard_dashboard.session import ask_reviewer, in_row, saving, stacking_columns, store
+from judgeboard_dashboard.session import (
+    ask_reviewer,
+    button,
+    in_row,
+    saving,
+    stacking_columns,
+    store,
+)
 from judgeboard_dashboard.widgets.keys import keyboard
 from judgeboard_dashboard.widgets.texts import caption, heading
 
@@ -101,8 +108,8 @@ def schema_editor(
             args=(key, schema),
         )
         reviewer = ask_reviewer("Your name is stored with the version.", to=Action.MAKE_QUEUES)
-        is_pressed = st.button(
-            "Save version", key="schema_save", type="primary", disabled=reviewer is None, wrap=False
+        is_pressed = button(
+            "Save version", key="schema_save", type="primary", disabled=reviewer is None
         )
     if is_pressed and reviewer is not None:
         with left, saving():

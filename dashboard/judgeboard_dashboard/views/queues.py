@@ -19,6 +19,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import known_people, new_queue_head, queue_form, queue_list
 from judgeboard_dashboard.session import (
     ask_reviewer,
+    button,
     in_row,
     kept_until_new_rows,
     page,
@@ -119,12 +120,8 @@ def _create_button(labels: int) -> None:
             accept_new_options=True,
             placeholder="Choose its reviewers",
         )
-        if st.button(
-            "Create this queue",
-            key="plan_create_queue",
-            type="primary",
-            icon=":material/add:",
-            wrap=False,
+        if button(
+            "Create this queue", key="plan_create_queue", type="primary", icon=":material/add:"
         ):
             with saving("Not created"):
                 with store().reading() as connection:
