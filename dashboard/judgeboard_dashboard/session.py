@@ -167,7 +167,7 @@ def read_all(
     *values: Asked.args,
     **options: Asked.kwargs,
 ) -> Figures:
-    """Return what a function reads of all rows, for sign-in and marks: `read` is for what a person sees."""
+    """Return what a function reads of all rows, for sign-in, marks and changes; `read` is for what a person sees."""
     with store().reading() as connection:
         return function(connection, *values, **options)
 
@@ -470,8 +470,7 @@ def change_name() -> None:
 
 def change_words(words: str) -> str:
     """Return a sentence about a change; an empty text if answers are hidden, because these may have changed."""
-    with reading() as connection:
-        return "" if count_hidden(connection) else words
+    return "" if read(count_hidden) else words
 
 
 @cache

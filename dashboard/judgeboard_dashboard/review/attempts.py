@@ -19,7 +19,7 @@ from judgeboard_dashboard.evidence import Html, beginning, both_sides, show, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, forgotten
-from judgeboard_dashboard.session import in_row, reading, stacking_columns
+from judgeboard_dashboard.session import in_row, read, stacking_columns
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, score, when
 
@@ -94,8 +94,7 @@ class AttemptsSection:
     @classmethod
     def read(cls, response_id: int) -> "AttemptsSection":
         """Read the attempts that started from an answer or made the answer."""
-        with reading() as connection:
-            return cls(attempt_sequences(connection, response_id))
+        return cls(read(attempt_sequences, response_id))
 
     def link(self) -> Html | None:
         """Return the link from the answer to the attempts, None without attempts."""

@@ -10,7 +10,7 @@ from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, beginning, both_sides, join, tag
 from judgeboard_dashboard.review.claims import ICONS, STATUS_WORDS, numbered
 from judgeboard_dashboard.review.signals import audit_lines, shown_judgments
-from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.session import read
 from judgeboard_dashboard.widgets.texts import count, score, when
 
 SCORES = ("Groundedness", "Quality", "Label")
@@ -113,10 +113,8 @@ def _words(claim: Claim) -> object:
 
 def raw_calls_pane(item: Item) -> Html:
     """Read the raw call of each shown judgment from the store. Return the calls; the first one is open."""
-    with reading() as connection:
-        calls = raw_calls(
-            connection, item.response_id, [judgment.id for judgment in shown_judgments(item)]
-        )
+    shown = [judgment.id for judgment in shown_judgments(item)]
+    calls = read(raw_calls, item.response_id, shown)
     parts = [
         tag(
             "details",

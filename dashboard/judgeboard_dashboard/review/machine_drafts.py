@@ -12,7 +12,7 @@ from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.evidence import Html, show_div, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions, safely
-from judgeboard_dashboard.session import button, in_row, reading, store
+from judgeboard_dashboard.session import button, in_row, read, store
 from judgeboard_dashboard.widgets.texts import count, when
 
 Decision = Callable[[Store, int, Reviewer], str]
@@ -68,8 +68,7 @@ class DraftsSection:
     @classmethod
     def read(cls, response_id: int) -> "DraftsSection":
         """Read the drafts that the person may see."""
-        with reading() as connection:
-            return cls(list_drafts(connection, response_id=response_id))
+        return cls(read(list_drafts, response_id=response_id))
 
     def link(self) -> Html | None:
         """Return the link from the answer to the drafts, None without drafts."""

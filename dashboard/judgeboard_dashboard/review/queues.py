@@ -55,6 +55,8 @@ from judgeboard_dashboard.session import (
     in_row,
     open_rows,
     problem,
+    read,
+    read_all,
     reading,
     saving,
     stacking_columns,
@@ -198,8 +200,7 @@ def known_people() -> list[str]:
 def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     queue, lead = progress.queue, may(reviewer, Action.ASSIGN)
     is_open = queue.state is QueueState.OPEN
-    with reading() as connection:
-        nothing = nothing_left(connection, queue, reviewer.id) if is_open else None
+    nothing = read(nothing_left, queue, reviewer.id) if is_open else None
     with in_row("queue_chosen", wrap=False):
         show(
             tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line")
@@ -285,12 +286,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
     """
     if reviewer is None:
         return False
-    with reading() as connection:
-        own = [
-            work
-            for work in own_queues(connection, reviewer.id)
-            if subject in {None, work.queue.subject}
-        ]
+    own = [work for work in read(own_queues, reviewer.id) if subject in {None, work.queue.subject}]
     if not own:
         return False
     with st.container(key="your_queues", gap="xsmall"):
@@ -342,8 +338,7 @@ def start_reviewing() -> None:
             help=tip,
         ):
             with saving("Not created"):
-                with store().reading() as connection:
-                    plan = draw_plan(connection, RowFilter())
+                plan = read_all(draw_plan, RowFilter())
                 create_queue(
                     store(),
                     new_queue(FIRST_SAMPLE_NAME, **FIRST_SAMPLE.given()),
@@ -653,8 +648,7 @@ def _use_preset() -> None:
     if st.session_state.get("nq_name", "") in ("", st.session_state.get(_PROPOSED)):
         # A name with today's date that no queue has.
         name = f"{PRESETS[preset_name].name}, {day(utc_now())}"
-        with reading() as connection:
-            taken_names = {queue.name for queue in list_queues(connection, only_open=False)}
+        taken_names = {queue.name for queue in read(list_queues, only_open=False)}
         names = chain([name], (f"{name} ({number})" for number in count_from(2)))
         st.session_state["nq_name"] = st.session_state[_PROPOSED] = next(
             each for each in names if each not in taken_names
@@ -663,8 +657,7 @@ def _use_preset() -> None:
 
 def _schema() -> str | None:
     """Show the field to choose a label schema. Return the title of the schema, None for grades."""
-    with reading() as connection:
-        titles = [each.title for each in list_schemas(connection)]
+    titles = [each.title for each in read(list_schemas)]
     if _NEW_SCHEMA in st.session_state:
         st.session_state["nq_schema"] = st.session_state.pop(_NEW_SCHEMA)
     with in_row(align="bottom"):

@@ -210,8 +210,7 @@ def _report_buttons(grade: GradeName, grades: CountedGrades, version: StoredVers
 
 
 def _ratings(where: RowFilter, version_id: int) -> bytes:
-    with reading() as connection:
-        tables = {RATINGS: ratings_table(scored_version(connection, version_id))}
+    tables = {RATINGS: ratings_table(read(scored_version, version_id))}
     file = BytesIO()
     now = seen()
     export_tables(
@@ -245,8 +244,7 @@ def _choice_of_raters(
         with judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
         return AgreementChoice(of, grade=grade, by=by, counted=grades.of_everybody())
-    with reading() as connection:
-        names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
+    names = list(dict.fromkeys(each.name for each in read(versions_asked_again)))
     with judge_field:
         name = st.selectbox(
             "Judge",

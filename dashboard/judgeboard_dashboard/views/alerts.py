@@ -32,6 +32,7 @@ from judgeboard_dashboard.session import (
     ask_reviewer,
     button,
     page,
+    read,
     reading,
     saving,
     stacking_columns,
@@ -107,9 +108,8 @@ def alerts() -> None:
             unset = unset_webhooks(rule.destinations)
             show_problem(rule.name, rule.problem or (unset.text if unset else None))
         foot(rule_table, "alert_rules", CONDITIONS[selected_rule.condition].words)
-        with reading() as connection:
-            for now in levels_now(connection, selected_rule):
-                caption(f"Now: {now}")
+        for now in read(levels_now, selected_rule):
+            caption(f"Now: {now}")
         state_buttons(selected_rule, test=send_test)
     else:
         caption("There is no alert rule yet. In a terminal: `judgeboard rule add alert --help`")
@@ -203,13 +203,11 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             rule = add_alert_rule(
                 store(), name, checked(AlertSettings, fields | of_level), reviewer
             )
-            with reading() as connection:
-                has_worker = bool(live_workers(connection))
             confirm(
                 "alert",
                 f"Added: {rule.name}.",
                 "Workers evaluate it every minute."
-                if has_worker
+                if read(live_workers)
                 else "No worker runs now. A worker evaluates it every minute: `judgeboard worker`",
             )
 

@@ -525,8 +525,7 @@ def _draw_queue_item(
     _queue_head(actions, item)
     _show_feedback(work)
     if item is not None:
-        with reading() as connection:
-            comments = () if item.hidden else comments_on(connection, item.response_id, reviewer.id)
+        comments = () if item.hidden else read(comments_on, item.response_id, reviewer.id)
 
         def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
             first, rest = queue_pane(work.queue, shown_item, reveal, claims)

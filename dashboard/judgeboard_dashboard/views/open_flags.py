@@ -10,7 +10,7 @@ from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.open_flags import QueueLine, listed_answers, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show_div, tag
 from judgeboard_dashboard.review.queues import your_queues
-from judgeboard_dashboard.session import ButtonLooks, current_reviewer, in_row, page, reading
+from judgeboard_dashboard.session import ButtonLooks, current_reviewer, in_row, page, read, reading
 from judgeboard_dashboard.widgets.bulk import (
     Selectable,
     bulk_outcome,
@@ -80,6 +80,7 @@ def open_flags() -> None:
     """Show the person's queues and the answers with an open flag."""
     follow("open_flags", own=(*FIELDS, "sort"))
     reviewer = current_reviewer()
+    reviewer_id = reviewer.id if reviewer else None
     bulk_outcome()
     with reading() as connection:
         facets = queue_facets(connection)
@@ -94,7 +95,7 @@ def open_flags() -> None:
             after=list_page.after,
             before=list_page.before,
             limit=PAGE_SIZE,
-            reviewer_id=reviewer.id if reviewer else None,
+            reviewer_id=reviewer_id,
         )
     write_address("open_flags", listing.query)
     has_queues = your_queues(reviewer)
@@ -119,10 +120,21 @@ def open_flags() -> None:
         selecting = select_button("open_flags")
     rows = Table.of(flags.lines, COLUMNS)
     if selecting:
-        all_of = (lambda: _all_ids(listing), lambda: _export(listing))
-        selecting_rows(
-            rows, Selectable("open_flags", flags, *all_of, query_of(listing.where), "open")
+        selectable = Selectable(
+            "open_flags",
+            flags,
+            lambda: read(
+                listed_answers,
+                listing.where,
+                listing.sort,
+                most=MOST_ANSWERS,
+                reviewer_id=reviewer_id,
+            ),
+            lambda: _export(listing),
+            query_of(listing.where),
+            "open",
         )
+        selecting_rows(rows, selectable)
     else:
         show_rows(
             rows,
@@ -141,15 +153,6 @@ def open_flags() -> None:
         query=listing.query,
         beside=lambda: filter_buttons("open_flags", "open", listing.query, flags.total),
     )
-
-
-def _all_ids(listing: Chosen) -> tuple[int, ...]:
-    reviewer = current_reviewer()
-    with reading() as connection:
-        of_reviewer = None if reviewer is None else reviewer.id
-        return listed_answers(
-            connection, listing.where, listing.sort, most=MOST_ANSWERS, reviewer_id=of_reviewer
-        )
 
 
 def _item_rows(line: QueueLine, listing: Chosen) -> Rows:

@@ -513,8 +513,7 @@ def _totals(counts: Sequence[tuple[str, str, int]], place: Literal[0, 1]) -> lis
 
 
 def _signals() -> None:
-    with reading() as connection:
-        counts = quadrant(count_logged(connection), signals())
+    counts = quadrant(read(count_logged), signals())
     heading("Two signals: judge and users")
     from judgeboard_dashboard.widgets.charts import (
         grid,

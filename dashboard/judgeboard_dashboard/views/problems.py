@@ -165,8 +165,7 @@ def _all() -> None:
         # How many answers have each failure mode: the rows of the table open the answers.
         heading("Answers by failure mode")
         by = switch("Count by", GROUPS, key="by")
-        with reading() as connection:
-            counts = [each for each in failure_mode_counts(connection, by) if each.answers]
+        counts = [each for each in read(failure_mode_counts, by) if each.answers]
         columns: Columns[FailureModeCount] = {
             Column(GROUPS[by], width=180): lambda each: each.group,
             Column("Failure mode", width=190): lambda each: each.mode,

@@ -23,6 +23,7 @@ from judgeboard_dashboard.session import (
     in_row,
     kept_until_new_rows,
     page,
+    read_all,
     saving,
     stacking_columns,
     store,
@@ -124,8 +125,7 @@ def _create_button(labels: int) -> None:
             "Create this queue", key="plan_create_queue", type="primary", icon=":material/add:"
         ):
             with saving("Not created"):
-                with store().reading() as connection:
-                    plan = draw_plan(connection, RowFilter())
+                plan = read_all(draw_plan, RowFilter())
                 new = new_queue(name or "", **PLANNED.given() | {"max_items": labels})
                 assigned = people_named(store(), people, by=reviewer)
                 created = create_queue(store(), new, by=reviewer, assigned=assigned, plan=plan)

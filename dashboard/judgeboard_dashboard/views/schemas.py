@@ -11,7 +11,7 @@ from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.tables import SchemaVersion
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.schema_editor import schema_editor
-from judgeboard_dashboard.session import page, read, reading
+from judgeboard_dashboard.session import page, read
 from judgeboard_dashboard.widgets.tables import show_rows
 from judgeboard_dashboard.widgets.texts import caption, confirm, confirmation, heading, sentence
 
@@ -22,8 +22,7 @@ _SAVED = "schema_saved"
 def schemas() -> None:
     """Show one version: the YAML on the left, the preview on the right, the agreement of the fields below."""
     demand(Action.SEE_MANAGED)
-    with reading() as connection:
-        versions = {each.title: each for each in list_schemas(connection)}
+    versions = {each.title: each for each in read(list_schemas)}
     confirmation("schemas")
     sentence("A label schema names the fields that reviewers of a queue fill in.")
     if _SAVED in st.session_state:

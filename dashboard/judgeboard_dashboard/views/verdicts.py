@@ -30,7 +30,7 @@ from judgeboard.store.verdict_pairs import (
 )
 from judgeboard.store.verdicts import count_verdicts
 from judgeboard_dashboard.evidence import show_div, tag
-from judgeboard_dashboard.session import in_row, page, reading
+from judgeboard_dashboard.session import in_row, page, read, reading
 from judgeboard_dashboard.widgets.differing import shortened_text, side_head
 from judgeboard_dashboard.widgets.filters import Query, chip, choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -104,9 +104,7 @@ def verdicts() -> None:
         old = choose(
             "Old verdicts", {first.title: first, **{each.title: each for each in others}}, key="old"
         )
-    with reading() as connection:
-        usable = count_verdicts(connection, old.id)
-    if not _requested(usable):
+    if not _requested(read(count_verdicts, old.id)):
         return
     with reading() as connection:
         try:
@@ -142,13 +140,13 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
     turned = current_page("changes", query)
     offset = int(turned.after or turned.before or 0)
 
-    def read(offset: int = 0, limit: int | None = None) -> ComparisonPage:
+    def page_at(offset: int = 0, limit: int | None = None) -> ComparisonPage:
         with reading() as connection:
             return comparison_page(
                 connection, pairs_of(connection), direction=direction, offset=offset, limit=limit
             )
 
-    page = read(offset, PAGE_SIZE)
+    page = page_at(offset, PAGE_SIZE)
     if not page.comparison.rows:
         sentence("No answer has both an old and a new verdict.")
         return
@@ -183,7 +181,7 @@ def _changes(pairs_of: Pairs, query: Query) -> None:
             str(earlier) if offset else None,
         ),
         "verdict",
-        lambda: _change_table(read()),
+        lambda: _change_table(page_at()),
         query=query,
         more=" · changes between good and bad first",
     )

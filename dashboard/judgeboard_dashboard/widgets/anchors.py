@@ -13,7 +13,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.runs import AskMode
 from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.session import read
 from judgeboard_dashboard.widgets.navigation import item
 from judgeboard_dashboard.widgets.rejudge_form import judge_in_job
 from judgeboard_dashboard.widgets.tables import table
@@ -33,8 +33,7 @@ def anchors_section(version: StoredVersion) -> None:
         return
     heading("Anchors")
     try:
-        with reading() as connection:
-            anchors = stored_anchors(connection)
+        anchors = read(stored_anchors)
     except NotFound as error:
         caption(
             "Anchors are a fixed set of answers. A judge that judges them repeatedly shows whether it drifts."
@@ -42,8 +41,7 @@ def anchors_section(version: StoredVersion) -> None:
         caption(capital(str(error)))
         return
     try:
-        with reading() as connection:
-            report = anchor_report(connection, judge_version=version.id)
+        report = read(anchor_report, judge_version=version.id)
     except NotFound:
         caption(
             f"{version.title} has no usable verdict on the {count(len(anchors), 'anchor')} yet."

@@ -18,7 +18,7 @@ from judgeboard.methods.control_answers.run import (
 from judgeboard.runs.jobs import judge_spec
 from judgeboard.store.runs import AskMode
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, button, in_row, read, reading, saving, store
+from judgeboard_dashboard.session import ask_reviewer, button, in_row, read, saving, store
 from judgeboard_dashboard.widgets.rejudge_form import judge_in_job
 from judgeboard_dashboard.widgets.texts import (
     caption,
@@ -35,9 +35,7 @@ MOST_CONTROLS = 1_000  # of a kind; the command makes more
 def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
     """Show how to make and judge the control answers of these checks: here, or in a terminal."""
     version, command = health.record.version, control_answers_command(health.record, checks)
-    with reading() as connection:
-        usable = judge_spec(connection, version) is not None
-    if not usable or not permitted(Action.REJUDGE_MANY):
+    if read(judge_spec, version) is None or not permitted(Action.REJUDGE_MANY):
         caption("To make the control answers for all of these checks:" if len(checks) > 1 else None)
         command_block(command)
         return

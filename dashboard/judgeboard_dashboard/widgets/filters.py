@@ -34,7 +34,7 @@ from judgeboard.store.response_pages import response_facets
 from judgeboard.store.responses import last_logged_id
 from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.session import current_query, in_row, problem, read, reading
+from judgeboard_dashboard.session import current_query, in_row, problem, read
 from judgeboard_dashboard.widgets.texts import capital, caption, rule_words
 
 Query = dict[str, list[str]]
@@ -415,9 +415,7 @@ def without_index(fields_in_use: Collection[str], fields: Sequence[MetadataField
     slow = sorted({*fields_in_use} - {each.field for each in fields if each.indexed})
     if not slow:
         return
-    with reading() as connection:
-        large = last_logged_id(connection) > LARGE
-    if large:
+    if read(last_logged_id) > LARGE:
         field = f"{METADATA}{slow[0]}"
         caption(
             f"Filters and orders by {field} read the whole log. To make them fast: `judgeboard db index {field}`"
@@ -486,8 +484,7 @@ def filter_sentence(where: RowFilter) -> str:
     """Return a filter in words; for the empty filter "all answers"."""
     if where.judge_version is None:
         return describe(where)
-    with reading() as connection:
-        return describe(where, version_titles(connection))
+    return describe(where, read(version_titles))
 
 
 def choose(

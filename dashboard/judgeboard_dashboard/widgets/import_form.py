@@ -30,6 +30,7 @@ from judgeboard_dashboard.session import (
     named_reviewer,
     problem,
     read,
+    read_all,
     saving,
     stacking_columns,
     store,
@@ -186,8 +187,7 @@ def _undo() -> None:
             return
         # What undoing the import withdraws, and the button that undoes the import.
         try:
-            with store().reading() as connection:
-                plan = plan_undo(connection, number)
+            plan = read_all(plan_undo, number)
         except JudgeboardError as error:
             problem(str(error))
             return

@@ -24,6 +24,7 @@ from judgeboard_dashboard.session import (
     named_reviewer,
     numbered,
     open_rows,
+    read,
     reading,
     saving,
     store,
@@ -117,8 +118,7 @@ def _read(person: Reviewer, until: int) -> None:
 
 def show_alarms() -> None:
     """Show a sentence for each alarm that nobody has acknowledged. Leads can acknowledge an alarm here."""
-    with reading() as connection:
-        alarms = open_alarms(connection)
+    alarms = read(open_alarms)
     may_acknowledge = permitted(Action.ACKNOWLEDGE_ALARMS)
     for each in alarms:
         alarm = each.alarm
