@@ -25,7 +25,7 @@ from judgeboard.store.items import Item
 from judgeboard.store.judge_versions import setup_mark
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.tables import Reviewer
-from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.evidence import Html, show_div, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.drafts import AgainJob
@@ -157,7 +157,7 @@ def again_section(actions: Actions, item: Item) -> None:
 
 
 def _status(*lines: Html) -> None:
-    show(tag("div", *lines, cls="jb-cap jb-again", role="status"))
+    show_div("jb-cap jb-again", *lines, role="status")
 
 
 def _judge_again(actions: Actions, item: Item, settings: LastSettings) -> None:

@@ -15,7 +15,7 @@ from judgeboard.methods.refining.attempts import (
 )
 from judgeboard.store.tables import Reviewer
 from judgeboard.text import money, shortened
-from judgeboard_dashboard.evidence import Html, beginning, both_sides, show, tag
+from judgeboard_dashboard.evidence import Html, beginning, both_sides, show, show_div, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, forgotten
@@ -140,7 +140,7 @@ class AttemptsSection:
                     cls="jb-line",
                 )
                 second = tag("div", origin, cls="jb-cap jb-line")
-                show(tag("div", first, second, cls="jb-attempts-title", id="attempts"))
+                show_div("jb-attempts-title", first, second, id="attempts")
                 key_button(
                     "Next attempt",
                     bound.next,
@@ -174,13 +174,10 @@ class AttemptsSection:
                     )
                     for choice in sequence.selected
                 ]
-                show(
-                    tag(
-                        "div",
-                        *cards,
-                        tag("div", *selections, cls="jb-selected") if selections else None,
-                        cls="jb-attempts",
-                    )
+                show_div(
+                    "jb-attempts",
+                    *cards,
+                    tag("div", *selections, cls="jb-selected") if selections else None,
                 )
             with right:
                 show(_text(sequence, attempt))

@@ -12,7 +12,7 @@ from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.store.items import Item
 from judgeboard.store.tables import Queue
 from judgeboard.store.verdicts import RubricScores
-from judgeboard_dashboard.evidence import Html, as_label, difference, show, tag
+from judgeboard_dashboard.evidence import Html, as_label, difference, show, show_div, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
@@ -62,7 +62,7 @@ def row_of_buttons(
 ) -> Iterator[st.delta_generator.DeltaGenerator]:
     """Show the elements of the ``with`` block in one row under a label; yield the row."""
     with st.container(key=key, width="content", gap="xxsmall"):
-        show(tag("div", *label, cls="jb-label"))
+        show_div("jb-label", *label)
         row = st.container(key=row_key, horizontal=True, gap="xxsmall", wrap=False)
         with row:
             yield row
@@ -190,7 +190,7 @@ def note_fields(draft: Draft, label: str, hint: str) -> None:
         title = capital(GRADE_TEXTS[name].label)
         field_label, placeholder = (label, hint) if name == "note" else (title, None)
         with st.container(key=f"notebox_{name}", gap="xxsmall"):
-            show(tag("div", field_label, cls="jb-label"))
+            show_div("jb-label", field_label)
             st.text_input(
                 title, key=_note(name, draft), label_visibility="collapsed", placeholder=placeholder
             )
@@ -218,7 +218,7 @@ def correction(actions: Actions, item: Item) -> None:
     )
     if not draft.corrected_answer:
         return
-    show(tag("div", "Your changes", cls="jb-label"))
+    show_div("jb-label", "Your changes")
     show(difference(item.response.answer, draft.corrected_answer))
     key_button(
         "In the suite" if draft.in_suite else "Add to suite",

@@ -45,7 +45,7 @@ from judgeboard.store.queues import (
 )
 from judgeboard.store.reviewers import reviewers_of
 from judgeboard.store.tables import Reviewer
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import as_label, show, show_div, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import (
@@ -202,9 +202,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     is_open = queue.state is QueueState.OPEN
     nothing = read(nothing_left, queue, reviewer.id) if is_open else None
     with in_row("queue_chosen", wrap=False):
-        show(
-            tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line")
-        )
+        show_div("jb-say jb-line", tag("b", queue.name), " · ", progress_words(progress))
         if progress.conflict and lead:
             rows = Rows("conflicts", {"of": queue.name})
             label = count(progress.conflict, "conflict")
@@ -220,7 +218,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             rows = Rows("item", {"queue": queue.name})
             start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
     if nothing is not None:
-        show(tag("div", nothing.note.text, cls="jb-say"))
+        show_div("jb-say", nothing.note.text)
     caption(" · ".join(f"{label}: {value}" for label, value in progress.rules.items()))
     sample = short_sample_note(progress)
     if sample is not None:
@@ -232,13 +230,13 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             people = Table.of(progress.people, PEOPLE_COLUMNS)
             show_rows(people, key=f"queue_people_{queue.id}", most=8)
         else:
-            show(tag("div", "Nobody has reviewed anything yet.", cls="jb-mut"))
+            show_div("jb-mut", "Nobody has reviewed anything yet.")
     with right:
         if lead and is_open:
             _lead(progress, reviewer)
         if queue.guidelines:
             heading("Guidelines")
-            show(tag("div", queue.guidelines, cls="jb-reason"))
+            show_div("jb-reason", queue.guidelines)
 
 
 def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
@@ -304,7 +302,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
                 of_them = f" ({skipped:,} skipped)" if skipped else ""
                 pairs = (" pair" if rest == 1 else " pairs") if queue.subject == PAIRS else ""
                 words = f"{number}{pairs} left for you{of_them}, {reviewed:,} done"
-                show(tag("div", tag("b", queue.name), f" · {words}", cls="jb-say jb-line"))
+                show_div("jb-say jb-line", tag("b", queue.name), f" · {words}")
         if len(own) > MOST_SHOWN:
             caption(f"{len(own) - MOST_SHOWN:,} more are under Queues.")
     return True
@@ -492,7 +490,7 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
     noun = "answers with a gold label" if values["training"] else (items or FLAGGED).casefold()
     with in_row():
         words = f"all {noun}" if where == RowFilter() else f"{noun}: {describe(where)}"
-        show(tag("div", tag("b", "Which: "), words, cls="jb-say"))
+        show_div("jb-say", tag("b", "Which: "), words)
         view, page = (
             ("open_flags", "Open flags") if values["flagged_only"] else ("responses", "Answers")
         )
@@ -618,7 +616,7 @@ def _size(values: dict[str, Any]) -> None:
     words = f"{count(matching, 'pair' if pairs else 'answer')} {'matches' if matching == 1 else 'match'}. "
     size = matching if values["max_items"] is None else min(matching, values["max_items"])
     sample = ", drawn at random" if size < matching and values["sort"] is QueueOrder.RANDOM else ""
-    show(tag("div", words, tag("b", f"The queue will have {size:,}{sample}."), cls="jb-say"))
+    show_div("jb-say", words, tag("b", f"The queue will have {size:,}{sample}."))
 
 
 def _order_field(blind: bool, flagged_only: bool) -> str:

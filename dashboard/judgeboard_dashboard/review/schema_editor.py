@@ -12,7 +12,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.formats.label_schema import LabelSchema, as_yaml, schema_in
 from judgeboard.reviews.queues import add_schema
 from judgeboard.store.tables import SchemaVersion
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.review.actions import deciding_field
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, grade_groups, note_fields
@@ -93,7 +93,7 @@ def schema_editor(
         try:
             schema = schema_in(text)
         except JudgeboardError as error:
-            show(tag("div", str(error), cls="jb-wrong"))
+            show_div("jb-wrong", str(error))
         else:
             names = {each.name for each in schema.fields}
             _preview(schema)

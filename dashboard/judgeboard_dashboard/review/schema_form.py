@@ -17,7 +17,7 @@ from judgeboard.reviews.checks import ASKED
 from judgeboard.store.issues import list_modes
 from judgeboard.store.tables import Queue
 from judgeboard.text import shortened
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import as_label, show_div, tag
 from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.claims import statements_of
 from judgeboard_dashboard.review.drafts import AskedField, Draft, own_field
@@ -220,7 +220,7 @@ def side_fields(actions: Actions, rules: Queue | None, response: Response) -> No
     if not tag_modes:
         return
     with st.container(key="failure_modes", gap="xxsmall"):
-        show(tag("div", "Failure modes", cls="jb-label"))
+        show_div("jb-label", "Failure modes")
         with st.container(horizontal=True, gap="xxsmall"):
             for place, mode in enumerate(tag_modes):
                 key_button(
@@ -247,16 +247,13 @@ def schema_fields(fields: SchemaActions) -> None:
             )  # key K focuses this field
             with st.container(key=key, gap="xxsmall"):
                 mark = "required" if field.required else "optional"
-                show(
-                    tag(
-                        "div",
-                        f"{'▸ ' if at else ''}{field.name}",
-                        tag("span", mark, cls=f"jb-{mark}"),
-                        cls="jb-label",
-                    )
+                show_div(
+                    "jb-label",
+                    f"{'▸ ' if at else ''}{field.name}",
+                    tag("span", mark, cls=f"jb-{mark}"),
                 )
                 if field.help:
-                    show(tag("div", field.help, cls="jb-cap"))
+                    show_div("jb-cap", field.help)
                 if field.type in TYPED:
                     _typed_field(draft, field)
                 else:
@@ -368,7 +365,7 @@ def _spans(fields: SchemaActions, field: SchemaField) -> None:
         words = f"{span['type']}{f', passage {passage}' if passage else ''}: "
         with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False):
             quote = f"“{shortened(text[span['start'] : span['end']])}”"
-            show(tag("div", tag("b", words, cls=f"jb-span-{colour}"), quote, cls="jb-cap jb-line"))
+            show_div("jb-cap jb-line", tag("b", words, cls=f"jb-span-{colour}"), quote)
             key = f"unmark_{field.name}_{number}"
             key_button("Remove", partial(fields.remove, field, span), key=key, quiet=True)
 

@@ -12,7 +12,7 @@ from judgeboard.domain import Action, Decision, Label, Preference, Shown
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.reviews.decisions import IMPLIED
 from judgeboard.reviews.shown import stored_side
-from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.evidence import Html, show_div, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import SIDES, Actions
 from judgeboard_dashboard.review.comments import read_comments
@@ -179,21 +179,18 @@ def head_line(
         for piece in ((" · ", part) if at or message else (part,))
     ]
     with in_row("head", wrap=False):
-        show(
-            tag(
-                "div",
-                tag("h1", title, cls="jb-unseen"),
-                message,
-                tag("span", *rest, cls="jb-rest"),
-                cls="jb-head",
-                data_name=reviewer_name() or None,
-                data_suggested=reviewer_name() if name_is_suggested() else None,
-                data_row=actions.row,
-                data_done=str(presses.done),
-                data_returned=" ".join(map(str, presses.returned)),
-                data_session=presses.session,
-                data_asks=None if session.asks is None else " ".join(map(str, session.asks)),
-            )
+        show_div(
+            "jb-head",
+            tag("h1", title, cls="jb-unseen"),
+            message,
+            tag("span", *rest, cls="jb-rest"),
+            data_name=reviewer_name() or None,
+            data_suggested=reviewer_name() if name_is_suggested() else None,
+            data_row=actions.row,
+            data_done=str(presses.done),
+            data_returned=" ".join(map(str, presses.returned)),
+            data_session=presses.session,
+            data_asks=None if session.asks is None else " ".join(map(str, session.asks)),
         )
         for button in buttons:
             button(quiet=True)
@@ -216,7 +213,7 @@ def bar(
     """
     with st.bottom, in_row("bar", align="bottom"):
         if (reason := refusal(Action.REVIEW)) is not None:
-            show(tag("div", reason, cls="jb-cap"))
+            show_div("jb-cap", reason)
             return
         if grades is not None:
             grades()

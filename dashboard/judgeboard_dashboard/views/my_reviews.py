@@ -13,7 +13,7 @@ from judgeboard.reviews.person_work import person_work
 from judgeboard.store.listing import LinePage
 from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard.store.tables import Reviewer
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div
 from judgeboard_dashboard.review.drafts import EDIT, review_session
 from judgeboard_dashboard.review.people import queues_and_agreement
 from judgeboard_dashboard.review.signals import DECIDED, STAGES, label_words
@@ -75,7 +75,7 @@ def own_reviews() -> None:
         )
     session = review_session()
     if session.message:
-        show(tag("div", session.message, cls="jb-note" if session.refused else "jb-cap"))
+        show_div("jb-note" if session.refused else "jb-cap", session.message)
         session.say("")
     own_work(reviewer)
     turned = current_page(reviews.page, {})

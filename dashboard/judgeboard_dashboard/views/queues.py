@@ -15,7 +15,7 @@ from judgeboard.settings.sections import PLANNED
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import LONGEST_NAME, new_queue
-from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.evidence import show_div, tag
 from judgeboard_dashboard.review.queues import known_people, new_queue_head, queue_form, queue_list
 from judgeboard_dashboard.session import (
     ask_reviewer,
@@ -85,10 +85,10 @@ def plan_queue() -> None:
             )
             plan = by_number[label_count]
     with right:
-        show(tag("div", tag("b", plan.sentence), cls="jb-say"))
+        show_div("jb-say", tag("b", plan.sentence))
         for each in (*plan.caveats, *plan.next):
             if "command" not in each.values:
-                show(tag("div", each.text, cls="jb-say"))
+                show_div("jb-say", each.text)
         if plan.headline.code == "plan_sample_first":
             sample = Rows("open_flags", query_of(RowFilter(rules=(RANDOM_SAMPLE,))))
             open_button(
