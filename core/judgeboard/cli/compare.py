@@ -260,7 +260,7 @@ def versions(first: str, second: str, within: float) -> int:
     """
     from judgeboard.measure.versus import compare_versions
 
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         result = compare_versions(connection, first, second, within=within)
     options.show(result, result.lines(*_OF_VERSIONS))
     return result.conclusion.exit_code

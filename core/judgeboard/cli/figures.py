@@ -161,7 +161,7 @@ def agreement_command(
             "--schema measures each field with the statistic of its type",
             unread,
         )
-        with options.seen(options.open_store()).reading() as connection:
+        with options.reading() as connection:
             fields = field_agreement(
                 connection,
                 schema,

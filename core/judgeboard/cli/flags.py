@@ -91,7 +91,7 @@ def list_(where: RowFilter, limit: int) -> None:
     from judgeboard.settings.model import load_settings
     from judgeboard.store.open_flags import queue_page
 
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         check_open_flags(connection, where, of="this list")
         page = queue_page(connection, where, limit=limit)
     address = (load_settings().url or "").rstrip("/")
@@ -153,7 +153,7 @@ def checks(file: Path | None) -> None:
             [f"{counted(len(names), 'check')} in force. Next: `judgeboard flags apply`"],
         )
         return
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         checks = named_checks(thresholds(connection).checks, stored=True)
         failing = failing_answers(connection)
     rows = []

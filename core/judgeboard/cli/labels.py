@@ -152,7 +152,7 @@ def labels_plan(
     from judgeboard.formats.output import text_lines
     from judgeboard.measure.plans import plan_labels, plan_versions
 
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         versions = plan_versions(connection, judge_versions)
         plans = plan_labels(
             connection,

@@ -33,7 +33,7 @@ from judgeboard.text import as_utc, with_db
 if TYPE_CHECKING:
     from judgeboard.formats.output import Table
     from judgeboard.store.engine import Store
-    from judgeboard.store.hidden_rows import Seen
+    from judgeboard.store.hidden_rows import Reading, Seen
     from judgeboard.store.tables import Reviewer
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -400,6 +400,11 @@ def seen(store: "Store") -> "Seen":
     from judgeboard.people.roster import seen_by_user
 
     return seen_by_user(store, actor(), lambda words: click.echo(words, err=True))
+
+
+def reading() -> "Reading":
+    """Return a transaction that reads what `seen` returns of the database of the command."""
+    return seen(open_store()).reading()
 
 
 def chosen_database() -> str | None:

@@ -130,7 +130,7 @@ def push_command(tool: str | None, every: float | None, **keywords: "Unpack[Push
     if tool is None:
         from judgeboard.store.tools import target_states
 
-        with options.seen(options.open_store()).reading() as connection:
+        with options.reading() as connection:
             states = target_states(connection)
         lines = []
         for state in states:

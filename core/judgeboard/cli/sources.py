@@ -42,7 +42,7 @@ def sources_list(source: str | None, limit: int, unused: bool) -> None:
     """
     from judgeboard.store.traces import count_waiting_feedback, latest_traces, list_sources
 
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         sources = [each for each in list_sources(connection) if source in {None, each.source}]
         latest = latest_traces(connection, source, unused=unused, limit=limit) if limit else []
         feedback = count_waiting_feedback(connection)

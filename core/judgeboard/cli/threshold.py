@@ -141,7 +141,7 @@ def stand_command(
         raise BadInput(
             f"--jury {jury!r} names {counted(len(members), 'judge')}: separate at least two by commas"
         )
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         result = measure_confident_verdicts(
             connection, agreement, delta=delta, judge_version=judge_version, jury=members
         )

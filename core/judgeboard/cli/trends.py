@@ -111,7 +111,7 @@ def trends_command(
     if own_label is not None:
         unread = ("measure", "criterion", "judge_version")
         refuse_given(click.get_current_context(), "--own-label shows the labels of people", unread)
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         judge = None if judge_version is None else get_version(connection, judge_version).id
         if corrected:
             shares = corrected_trend(connection, period=period, judge=judge)

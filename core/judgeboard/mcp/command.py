@@ -38,7 +38,7 @@ def drafts() -> None:
     """List the open drafts of agents, the newest first."""
     from judgeboard.mcp.drafts import draft_words, list_drafts
 
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         open_drafts = list_drafts(connection)
     lines = [
         f"{draft.id}  {draft.kind}  by {draft.by}: {draft_words(draft)}" for draft in open_drafts

@@ -113,7 +113,7 @@ def anchors_report(judge_version: str | None, looks: int) -> int:
     """
     from judgeboard.methods.anchors.report import anchor_report
 
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         result = anchor_report(connection, judge_version=judge_version, looks=looks)
     options.show(result, result.lines(()))
     return int(result.drift)

@@ -52,7 +52,7 @@ def repeats_command(judge_version: str | None, name: str | None, where: RowFilte
                 "no judge has repeats yet. To make some: `judgeboard judge --judge lexical --repeats 3`"
             )
         raise MissingOption(why, "--judge-version", versions[0].title)
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         report = repeats_report(connection, version=judge_version, name=name, where=where)
     options.show(report, repeats_lines(report))
     return report.account.exit_code
