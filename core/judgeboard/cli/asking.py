@@ -35,17 +35,6 @@ yes_option: Callable[[F], F] = click.option(
     expose_value=False,
     help="Do not ask for confirmation, even if the texts go to another host than in earlier runs.",
 )
-_max_cost: Callable[[F], F] = click.option(
-    "--max-cost",
-    type=FiniteRange(0, min_open=True),
-    help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Calls "
-    "before an interruption and calls of other processes in the same run count too.",
-)
-_prices: Callable[[F], F] = click.option(
-    "--prices",
-    type=FILE,
-    help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices).",
-)
 # The options of every run: the judge's own options do not contain these options.
 _run_options: Callable[[F], F] = decorator(
     click.option(
@@ -53,7 +42,12 @@ _run_options: Callable[[F], F] = decorator(
         type=FILE,
         help="Use recorded replies instead of a model: a JSONL file with response_id and raw (the reply as it came).",
     ),
-    _max_cost,
+    click.option(
+        "--max-cost",
+        type=FiniteRange(0, min_open=True),
+        help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Calls "
+        "before an interruption and calls of other processes in the same run count too.",
+    ),
     click.option(
         "--wait",
         type=FiniteRange(0, 3600),
@@ -62,7 +56,11 @@ _run_options: Callable[[F], F] = decorator(
         help="Seconds to wait if the database cannot be used during the run, from 0 to 3,600 (default: 60). "
         "Replies are kept meanwhile.",
     ),
-    _prices,
+    click.option(
+        "--prices",
+        type=FILE,
+        help="Price file in TOML (default: JUDGEBOARD_PRICES, else built-in prices).",
+    ),
     yes_option,
     group="Calls",
 )
@@ -153,14 +151,9 @@ def run_options(
             ) from error
 
 
-def skips_questions() -> bool:
-    """Return whether ``--yes`` was given."""
-    return bool(click.get_current_context().meta.get("yes"))
-
-
 def confirm_host(change: "OtherHost") -> bool:
     """Ask whether texts may go to another host; raise BadInput with the command where nobody can be asked."""
-    if skips_questions():
+    if click.get_current_context().meta.get("yes"):
         return True
     if not sys.stdin.isatty():
         raise BadInput(f"{change}. To send them there: `{options.same_command('--yes')}`")

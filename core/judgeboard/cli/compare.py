@@ -1,6 +1,6 @@
 """The group `compare`: a judge compares pairs of answers, and people's labels compare judge versions."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,25 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.measure.pair_report import PairReport
+
+_aspects: Callable[[options.F], options.F] = click.option(
+    "--aspect",
+    "aspects",
+    multiple=True,
+    help="Aspect to compare (default: overall). Repeat for more aspects.",
+)
+_judge: Callable[[options.F], options.F] = options.decorator(
+    options.judge_name(
+        "Name of the judge (default: pairwise). Each name has its own version numbers."
+    ),
+    click.option(
+        "--domain",
+        help="Field of expertise for the judge's prompt, for example 'climbing knowledge'.",
+    ),
+    model_options,
+    prompt_option,
+    named_judge,
+)
 
 
 @options.group(
@@ -69,23 +88,12 @@ def compare_command() -> None:
     "--by", type=click.Choice(["query_type"]), help="Also show the figures per query type."
 )
 @options.where
-@click.option(
-    "--aspect",
-    "aspects",
-    multiple=True,
-    help="Aspect to compare (default: overall). Repeat for more aspects.",
-)
+@_aspects
 @options.pair_verdicts
 @click.option(
     "--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict."
 )
-@options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
-@click.option(
-    "--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."
-)
-@model_options
-@prompt_option
-@named_judge
+@_judge
 @click.pass_context
 def pairs(
     context: click.Context,
@@ -193,19 +201,8 @@ def pairs(
 
 
 @options.command("judgeboard compare controls --model gpt-4o-mini", group=compare_command)
-@click.option(
-    "--aspect",
-    "aspects",
-    multiple=True,
-    help="Aspect to compare (default: overall). Repeat for more aspects.",
-)
-@options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")
-@click.option(
-    "--domain", help="Field of expertise for the judge's prompt, for example 'climbing knowledge'."
-)
-@model_options
-@prompt_option
-@named_judge
+@_aspects
+@_judge
 def controls(
     named: str | None, aspects: tuple[str, ...], max_cost: float | None, **judge_fields: object
 ) -> int:

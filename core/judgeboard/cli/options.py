@@ -99,13 +99,8 @@ def decorator(*options: Callable[[F], F], group: str | None = None) -> Callable[
     def decorate(command: F) -> F:
         for option in reversed(options):
             command = option(command)
-            params = (
-                command.params
-                if isinstance(command, click.Command)
-                else getattr(command, "__click_params__", [])
-            )
-            if group is not None and params:
-                OPTION_GROUPS.setdefault(params[-1], group)
+            if group is not None:
+                OPTION_GROUPS.setdefault(vars(command)["__click_params__"][-1], group)
         return command
 
     return decorate
