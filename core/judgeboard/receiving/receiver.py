@@ -197,14 +197,11 @@ class Receiver:
                 error.__traceback__
             )  # frames hold the body as long as the error, which gRPC keeps
             route = f"{method} {path[:200]!r}"
-            if (
-                isinstance(error, tuple(_REFUSALS))
-                and not isinstance(error, UnusableDatabase)
-                and not is_outage(error)
-            ):
-                status = next(
-                    status for kind, status in _REFUSALS.items() if isinstance(error, kind)
-                )
+            status = next(
+                (status for kind, status in _REFUSALS.items() if isinstance(error, kind)), None
+            )
+            is_ours = isinstance(error, UnusableDatabase) or is_outage(error)
+            if status is not None and not is_ours:
                 raise Refused(status, str(error)) from None
             # Any other error is not the sender's fault: it is logged.
             if is_outage(error) or isinstance(error, DBAPIError):

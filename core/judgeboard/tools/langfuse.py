@@ -529,15 +529,10 @@ class LangfuseHistory(History):
     target = LANGFUSE
 
     def __init__(self, http: Connection, project: str | None) -> None:
-        rows = objects(self._projects(http))
+        rows = objects(value_at(http.send("GET", "/api/public/projects"), ("data",)))
         super().__init__(
             http, project or (str(rows[0].get("name") or rows[0].get("id")) if rows else None)
         )
-
-    @staticmethod
-    def _projects(http: Connection) -> Any:
-        content = http.send("GET", "/api/public/projects")
-        return content.get("data") if isinstance(content, dict) else None
 
     def page(self, window: Window, position: str | None) -> Page:
         """Return the traces at a position, newest first; on older servers, oldest first."""

@@ -84,13 +84,10 @@ def _traces_in(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         return
     if not trace and isinstance(row.get("data"), dict):
         trace = dict(row)
-    if not trace and isinstance(row.get("spans"), list):
-        trace = {
-            "info": parsed_object(row.get("trace_info")) or dict(row),
-            "data": {"spans": row["spans"]},
-        }
     if not trace:
         trace = {"info": parsed_object(row.get("trace_info")) or dict(row)}
+        if isinstance(row.get("spans"), list):
+            trace["data"] = {"spans": row["spans"]}
     info = parsed_object(trace.get("info"))
     if not info.get("assessments") and objects(row.get("assessments")):
         trace["info"] = info | {"assessments": row["assessments"]}

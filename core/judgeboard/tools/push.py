@@ -241,6 +241,11 @@ def next_push(target: PushTarget, living: set[str]) -> datetime | None:
 def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: str) -> PushTarget:
     """Push new and changed items to a target, and return the target with the new counts."""
     what = [What(each) for each in target.what]
+    filters: dict[str, Any] = {
+        "since": target.since,
+        "judges": target.judges,
+        "source": target.source,
+    }
     result = PushResult(f"{target.tool} {target.address}", {})
     problem = None
 
@@ -255,15 +260,13 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
             store,
             target.tool,
             what=what,
-            since=target.since,
-            judges=target.judges,
-            source=target.source,
             with_notes=target.with_notes,
             address=target.address,
             refused_again_s=REFUSED_AGAIN_S,
             actor=actor,
             wait=closing.wait,
             goes_on=goes_on,
+            **filters,
         )
         problem = result.stopped
     except JudgeboardError as error:  # a key is missing, or a named judge is no longer stored
@@ -271,11 +274,6 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
     except Exception as error:  # noqa: BLE001 - a fault of ours: the target shows it, and the next push tries again
         _log.warning("push to %s: %s", target.name, type(error).__name__, exc_info=error)
         problem = f"unexpected error ({type(error).__name__}); the worker's log has the details"
-    filters: dict[str, Any] = {
-        "since": target.since,
-        "judges": target.judges,
-        "source": target.source,
-    }
     with store.reading() as connection:
         states = [
             state for state in target_states(connection, result.target) if state.what in target.what
@@ -315,8 +313,7 @@ def push_due(
     now = now or utc_now()
     with store.writing() as connection:
         due = [target for target in due_targets(connection, now) if str(target.id) == target_id]
-        lease = {"executor_id": executor_id}
-        if not due or not take_rule(connection, due[0], "tried_at", now, **lease):
+        if not due or not take_rule(connection, due[0], "tried_at", now, executor_id=executor_id):
             return
     try:
         pushed = push_to(store, due[0], closing, worker_name(executor_id))

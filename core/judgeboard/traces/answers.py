@@ -103,7 +103,7 @@ def _taken(tree: Call, source: str) -> Taken:
     total = _total(tree, "cost")
     response = Response(
         source=source,
-        external_id=tree.trace_id,
+        external_id=tree.span.trace_id,
         query=storable(question)[0],
         answer=storable(answering.part.answer)[0],
         passages=None if passages is None else tuple(storable(text)[0] for text in passages),

@@ -29,11 +29,6 @@ class Call:
     depth: int = 0
 
     @property
-    def trace_id(self) -> str:
-        """The id of the trace."""
-        return self.span.trace_id
-
-    @property
     def started_ns(self) -> int:
         """The start."""
         return self.span.started_ns
@@ -165,7 +160,7 @@ def calls_of(spans: Iterable[Span], logs: Iterable[LogRecord], maps: Sequence[Ru
     elif alone:
         # All of these are below a made root.
         first, last = min(call.started_ns for call in alone), max(call.ended_ns for call in alone)
-        root = Call(Span(alone[0].trace_id, "", None, "", first, last), children=list(alone))
+        root = Call(Span(alone[0].span.trace_id, "", None, "", first, last), children=list(alone))
         for orphan in alone:
             orphan.parent = root
         roots.append(root)
@@ -212,8 +207,4 @@ def _with_logs(
 
 def _version(span: Span) -> tuple[int, int, str]:
     """Return the sort key of spans with one id: the latest end counts, then the most attributes."""
-    return (
-        span.ended_ns,
-        len(span.attributes),
-        repr(sorted(span.attributes.items(), key=lambda pair: pair[0])),
-    )
+    return span.ended_ns, len(span.attributes), repr(sorted(span.attributes.items()))
