@@ -268,8 +268,9 @@ def read_record(
                 side if grade == "label" else pairs.scale.named(side).astype(np.float64)
                 for side in (pairs.judge, pairs.people)
             )
-            with_facts = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
-            graded_answers[grade] = replace(with_facts, graded=n)
+            graded_answers[grade] = _with_facts(
+                connection, pairs.response_ids, pairs.groups, judge, people, graded=n
+            )
     for grade in (grade for grade in GRADES if grade not in graded_answers):
         other = _by_other_grade(connection, source, version, grade)
         if other is not None:
@@ -351,10 +352,8 @@ def _by_other_grade(
     connection: Connection, source: PairSource, version: StoredVersion, measure: GradeName
 ) -> GradedAnswers | None:
     verdicts = source.verdicts(version.id)
-    people = max(
-        (source.people(grade) for grade in GRADES), key=lambda each: len(each.response_ids)
-    )
-    graded_as = next(grade for grade in GRADES if source.people(grade) is people)
+    graded_as = max(GRADES, key=lambda grade: len(source.people(grade).response_ids))
+    people = source.people(graded_as)
     quality = np.where(verdicts.quality > 0, verdicts.quality, np.nan)
     columns = {"groundedness": verdicts.groundedness, "quality": quality}
     ids = verdicts.response_ids
@@ -370,8 +369,8 @@ def _by_other_grade(
         else codes.astype(np.float64)
     )
     groups = verdicts.evidence_groups[rows]
-    with_facts = _with_facts(connection, ids[rows], groups, scores[rows].astype(np.float64), values)
-    return replace(with_facts, same=False, graded=n)
+    judge = scores[rows].astype(np.float64)
+    return _with_facts(connection, ids[rows], groups, judge, values, same=False, graded=n)
 
 
 def _representative(connection: Connection, version: StoredVersion, grade: GradeName) -> IntArray:
@@ -384,9 +383,21 @@ def _with_facts(
     groups: IntArray,
     judge: FloatArray,
     people: FloatArray,
+    *,
+    same: bool = True,
+    graded: int,
 ) -> GradedAnswers:
     lengths, models = health.answer_facts(connection, response_ids)
-    return GradedAnswers(judge, people, lengths, groups, models.codes, models.names)
+    return GradedAnswers(
+        judge,
+        people,
+        lengths,
+        groups,
+        models.codes,
+        models.names,
+        same=same,
+        graded=graded,
+    )
 
 
 class KeptRecords:

@@ -247,17 +247,18 @@ def anchor_report(
     NotFound if there are no anchors, or if the version has not judged the anchors.
     """
     anchors = stored_anchors(connection)
-    version_id = None if judge_version is None else get_version(connection, judge_version).id
-    runs = anchor_runs(connection, anchors, version_id)
+    asked = None if judge_version is None else get_version(connection, judge_version)
+    runs = anchor_runs(connection, anchors, None if asked is None else asked.id)
     if not runs:
-        version = None if version_id is None else get_version(connection, version_id)
-        command = f"judgeboard test anchors judge {(version and judge_options(version)) or '--judge KIND'}"
-        whose = "" if version is None else f" of {version.title}"
+        command = (
+            f"judgeboard test anchors judge {(asked and judge_options(asked)) or '--judge KIND'}"
+        )
+        whose = "" if asked is None else f" of {asked.title}"
         raise NotFound(
             f"there is no usable verdict{whose} on the anchors yet. To judge them: `{command}`"
         )
     newest = runs[0]
-    version = get_version(connection, newest.judge_version_id or 0)
+    version = asked or get_version(connection, newest.judge_version_id or 0)
     earlier = [run for run in runs[1:] if run.judge_version_id == version.id]
     compare = _Comparing(connection, anchors, newest)
     parts = [("the first judging", first_verdicts(connection, version.id, anchors, newest.id))]

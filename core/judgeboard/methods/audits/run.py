@@ -114,13 +114,14 @@ def audit_recorded(
         )
         if version.id == supreme_version.id:
             raise BadInput(f"{version.title} cannot audit itself. Name another version with --by.")
-        if supreme_version.kind == AUDIT and supreme_version.params.get("approach") == 1:
-            if by is not None:
-                raise BadInput(
-                    f"{supreme_version.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach."
-                )
-            return audit_report(connection, version, supreme_version, sample)
-        if not queries.audited_judgments(connection, supreme_version.id, RowFilter()):
+        gave_reviews = supreme_version.kind == AUDIT and supreme_version.params.get("approach") == 1
+        if gave_reviews and by is not None:
+            raise BadInput(
+                f"{supreme_version.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach."
+            )
+        if gave_reviews or not queries.audited_judgments(
+            connection, supreme_version.id, RowFilter()
+        ):
             return audit_report(connection, version, supreme_version, sample)
     by = by or ("thresholds" if supreme_version.kind == AUDIT else "label")
     return compare_versions(store, supreme_version, version, sample, by, actor)

@@ -218,9 +218,13 @@ def _baseline(
     run: queries.StoredSuiteRun,
     later_cases: Sequence[queries.StoredCase],
 ) -> Baseline | None:
-    names = {"name": run.name, "candidate": run.candidate}
     earlier = find_baseline(
-        connection, baseline, **names, version_id=run.version_id, before=run.run_id
+        connection,
+        baseline,
+        name=run.name,
+        candidate=run.candidate,
+        version_id=run.version_id,
+        before=run.run_id,
     )
     if earlier is None:
         return None

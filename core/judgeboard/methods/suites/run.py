@@ -165,8 +165,14 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
     def begin(self, connection: Connection, version: StoredVersion, actor: str) -> Run:
         suite, candidate = self._suite, self._candidate
         if self._baseline is not None:  # refuse a missing baseline before any call
-            names = {"name": suite.name, "candidate": candidate.name}
-            find_baseline(connection, self._baseline, **names, version_id=version.id, before=None)
+            find_baseline(
+                connection,
+                self._baseline,
+                name=suite.name,
+                candidate=candidate.name,
+                version_id=version.id,
+                before=None,
+            )
         spec = suite.as_spec()
         address = spec_hash(spec)
         generator = candidate.generator
