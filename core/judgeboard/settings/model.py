@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from textwrap import shorten
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -63,10 +63,8 @@ LONGEST_CHECKS = 50_000  # characters
 DEFAULT_DATABASE = "data/judgeboard.db"
 LONGEST_SEED = 200  # characters
 OTLP_PORT = 4317  # of OTLP over gRPC
-LIMITS: tuple[Literal["requests_per_minute", "tokens_per_minute"], ...] = (
-    "requests_per_minute",
-    "tokens_per_minute",
-)
+Limit = Literal["requests_per_minute", "tokens_per_minute"]
+LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 
 def _number_only(value: Any) -> Any:
@@ -168,9 +166,7 @@ class Thresholds(BaseModel):
     (`flags.checks.named_checks`). Code that decides whether an answer is bad uses ``cuts``.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, validate_default=False
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     low_groundedness: Number = number(
         0.5,
@@ -478,7 +474,7 @@ class Settings(Thresholds, BaseSettings):
             **{name: getattr(self, name) for name in Thresholds.model_fields}
         )
 
-    def limits(self, name: Literal["requests_per_minute", "tokens_per_minute"]) -> tuple[str, ...]:
+    def limits(self, name: Limit) -> tuple[str, ...]:
         """Return the limits per minute by model; the limits of judges by name come last."""
         judge_limits = ((judge.model, getattr(judge, name)) for judge in self.judges.values())
         return (

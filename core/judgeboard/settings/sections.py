@@ -25,7 +25,7 @@ from judgeboard.settings.fields import (
     listed,
 )
 
-_FORBID = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+_FORBID = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
 LONGEST_GUIDELINES = 20_000  # characters
 Share = Annotated[Number, Field(ge=0, le=1)]
 Rate = Annotated[Number, Field(ge=0, lt=1)]
@@ -60,7 +60,7 @@ class JudgeFields(BaseModel):
     None stands for an option that is not given.
     """
 
-    model_config = _FORBID | ConfigDict(populate_by_name=True)
+    model_config = _FORBID
 
     domain: Annotated[
         str | None,
@@ -384,9 +384,7 @@ class QueueOptions(BaseModel):
     `TESTS`.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True
-    )
+    model_config = _FORBID
 
     subject: Annotated[
         Literal["answers", "pairs"],
@@ -669,7 +667,7 @@ class QueueSettings(QueueOptions):
 class JudgingRuleSettings(BaseModel):
     """A judging rule by name: the options of ``judgeboard rule add judge``."""
 
-    model_config = _FORBID | ConfigDict(populate_by_name=True)
+    model_config = _FORBID
 
     judge: Annotated[Text | None, Field(description="Judge of this file, or a kind of judge.")] = (
         None
