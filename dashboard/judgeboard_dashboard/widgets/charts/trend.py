@@ -68,6 +68,42 @@ class TrendAxis:
         """The base of the bars of n."""
         return self.low - _STRIP * (self.high - self.low)
 
+    @property
+    def x(self) -> alt.X:
+        """The horizontal axis."""
+        starts = range(self.first, self.last + 1, self.days)
+        label_days = starts[:: max(1, -(-len(starts) // 6))]  # at most six labels
+        return alt.X(
+            "start:T",
+            title=None,
+            # Dates are texts on a UTC scale. Naive times and automatic ticks would put labels on
+            # other dates.
+            scale=alt.Scale(
+                type="utc", padding=14, domain=[str(as_date(self.first)), str(as_date(self.last))]
+            ),
+            axis=alt.Axis(
+                format="%-d %b",
+                values=[str(as_date(day)) for day in label_days],
+                labelOverlap=True,
+                labelSeparation=10,
+                grid=False,
+            ),
+        )
+
+    @property
+    def y(self) -> alt.Y:
+        """The vertical axis."""
+        steps = (
+            4 if self.share or self.high - self.low <= 1 or self.low == -self.high else 3
+        )  # 0 has a tick
+        ticks = [self.low + (self.high - self.low) * step / steps for step in range(steps + 1)]
+        return alt.Y(
+            "value:Q",
+            title=self.title,
+            scale=alt.Scale(domain=[self.floor, self.high], nice=False, zero=False),
+            axis=alt.Axis(values=ticks, **(PERCENT if self.share else {"format": ".2f"})),
+        )
+
 
 def trend_chart(
     points: Sequence[Point | TimePoint],
@@ -82,7 +118,7 @@ def trend_chart(
     """
     colours = palette()
     rows = frame_of(points, axis)
-    base = alt.Chart(rows).encode(x=_time(axis))
+    base = alt.Chart(rows).encode(x=axis.x)
     numbers = len(points) <= MOST_NUMBERS
     periods = (axis.last - axis.first) // axis.days + 1
     width = max(1.5, min(13.0, _BAR_ROOM / periods))
@@ -90,6 +126,7 @@ def trend_chart(
         y=alt.Y("bar:Q", title=axis.title), y2=alt.Y2Datum(axis.floor)
     )
     texts = base.mark_text(color=colours.muted, fontSize=11, dy=-8)
+    y = axis.y
     layers = [
         *(
             [bars, texts.encode(y=alt.Y("bar:Q"), text=alt.Text("n:Q", format=","))]
@@ -103,12 +140,9 @@ def trend_chart(
             pd.DataFrame([{"start": str(as_date(start)), "value": value} for start, value in thin])
         )
         layers.append(
-            line.mark_line(color=colours.muted, strokeWidth=1.2, clip=True).encode(
-                x=_time(axis), y=_values(axis)
-            )
+            line.mark_line(color=colours.muted, strokeWidth=1.2, clip=True).encode(x=axis.x, y=y)
         )
     blue = colours.series[0]
-    y = _values(axis)
     banded = base.transform_filter("datum.alone == 0")
     layers.append(
         banded.mark_area(color=blue, opacity=0.17, clip=True).encode(
@@ -129,13 +163,10 @@ def trend_chart(
         alt.Tooltip("estimate:N", title=axis.title),
         alt.Tooltip("n:Q", title=f"{capital(axis.unit)}s", format=","),
     ]
-    visible_points = base.mark_point(
-        filled=True, opacity=1, color=colours.series[0], size=62, aria=False
-    ).encode(y=_values(axis))
-    return layered(
-        *layers,
-        *[visible_points, click_points(base, colours.series[0], y=_values(axis), tooltip=tips)],
+    layers.append(
+        base.mark_point(filled=True, opacity=1, color=blue, size=62, aria=False).encode(y=y)
     )
+    return layered(*layers, click_points(base, blue, y=y, tooltip=tips))
 
 
 def frame_of(points: Sequence[Point | TimePoint], axis: TrendAxis) -> pd.DataFrame:
@@ -184,40 +215,6 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
             "estimate": words,
             "tip": f"{period}: {words} on {counted(estimate.n, axis.unit)}",
         }
-
-
-def _time(axis: TrendAxis) -> alt.X:
-    starts = range(axis.first, axis.last + 1, axis.days)
-    label_days = starts[:: max(1, -(-len(starts) // 6))]  # at most six labels
-    return alt.X(
-        "start:T",
-        title=None,
-        # Dates are texts on a UTC scale. Naive times and automatic ticks would put labels on other
-        # dates.
-        scale=alt.Scale(
-            type="utc", padding=14, domain=[str(as_date(axis.first)), str(as_date(axis.last))]
-        ),
-        axis=alt.Axis(
-            format="%-d %b",
-            values=[str(as_date(day)) for day in label_days],
-            labelOverlap=True,
-            labelSeparation=10,
-            grid=False,
-        ),
-    )
-
-
-def _values(axis: TrendAxis) -> alt.Y:
-    steps = (
-        4 if axis.share or axis.high - axis.low <= 1 or axis.low == -axis.high else 3
-    )  # 0 has a tick
-    ticks = [axis.low + (axis.high - axis.low) * step / steps for step in range(steps + 1)]
-    return alt.Y(
-        "value:Q",
-        title=axis.title,
-        scale=alt.Scale(domain=[axis.floor, axis.high], nice=False, zero=False),
-        axis=alt.Axis(values=ticks, **(PERCENT if axis.share else {"format": ".2f"})),
-    )
 
 
 def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) -> list[alt.Chart]:
