@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any, Concatenate, Literal, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack
 from urllib.parse import unquote
@@ -191,13 +191,13 @@ def kept_until_new_rows(
             return load(connection)
         # As a text: Streamlit hashes ("a", "b") and ("astr:b",) to the same value.
         text = repr((str(store().engine.url), limits, state, *key))
-        figures: Figures = _kept(text, load, connection)
+        figures: Figures = _kept(text, partial(load, connection))
     return figures
 
 
 @st.cache_resource(max_entries=40, show_spinner=False)
-def _kept(key: str, _load: Callable[..., Any], _connection: Reads) -> Any:  # noqa: ARG001 - the cache's key
-    return _load(_connection)
+def _kept(key: str, _load: Callable[[], Any]) -> Any:  # noqa: ARG001 - the cache's key
+    return _load()
 
 
 def as_now(make: Callable[[], bytes]) -> Callable[[], bytes]:

@@ -171,11 +171,6 @@ class Actions(DraftActions, ABC):
     threshold: float = 0.5
     implies: bool | None = False
 
-    @property
-    def judgment_id(self) -> int | None:
-        """The id of the judgment on the screen."""
-        return None if self.judgment is None else self.judgment.id
-
     def grade_for(self, decision: Decision | Preference | None) -> Grade:
         """Return the grade to store with a decision; a preference has only notes.
 
@@ -196,7 +191,7 @@ class Actions(DraftActions, ABC):
             request_key=self.request_key,
             decision=decision,
             grade=self.grade_for(decision),
-            judgment_seen_id=self.judgment_id,
+            judgment_seen_id=None if self.judgment is None else self.judgment.id,
             seconds=self.seconds(),
         )
 

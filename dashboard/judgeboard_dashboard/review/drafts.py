@@ -195,11 +195,6 @@ class Draft:
         draft.notes = {name: content[name] for name in NOTES if name in content}
         draft.label = Label(draft.label) if draft.label else None
         draft.why = WhyDiffers(draft.why) if draft.why else None
-        draft.scores, draft.values, draft.modes = (
-            dict(draft.scores),
-            dict(draft.values),
-            list(draft.modes),
-        )
         draft.marks = {subject_of(mark): mark for mark in marks_from(content.get("marks"))}
         return draft
 

@@ -76,10 +76,6 @@ def _note(name: str, draft: Draft) -> str:
     return f"{name}_{draft.noted}"
 
 
-def _corrected(draft: Draft) -> str:
-    return f"corrected_{draft.noted}"
-
-
 def read_fields(session: ReviewSession) -> None:
     """Copy the typed values into the drafts."""
     state = st.session_state
@@ -87,7 +83,7 @@ def read_fields(session: ReviewSession) -> None:
         if not {*(_note(name, draft) for name in NOTES), _field("filled", draft)} <= set(state):
             continue  # the draft is not on the screen, or the run that filled the fields was interrupted
         draft.notes = {name: state[_note(name, draft)] for name in NOTES}
-        corrected = state.get(_corrected(draft))
+        corrected = state.get(_note("corrected", draft))
         if corrected is not None:  # a text that equals the answer is not a correction
             draft.corrected_answer = "" if corrected == draft.answer else corrected
         read_schema_fields(draft)
@@ -207,7 +203,7 @@ def correction(actions: Actions, item: Item) -> None:
     if not correcting:
         return
     draft.answer = item.response.answer
-    key = _corrected(draft)
+    key = _note("corrected", draft)
     if key not in st.session_state:
         st.session_state[key] = draft.corrected_answer or item.response.answer
     st.text_area(

@@ -482,9 +482,8 @@ def answer_panes(
     _tools_line(actions, marks)
     whole = item.response_id in session.whole
     schema = actions.draft.schema
-    only_whole: list[TextView] = ["whole"]
-    views = (
-        only_whole
+    views: list[TextView] = (
+        ["whole"]
         if schema is not None and schema.of_type(FieldType.SPANS)
         else text_views(response)
     )
@@ -499,13 +498,12 @@ def answer_panes(
         aligned = align(response.answer, response.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, marked_claims, whole=whole, link=link))]
     else:
-        cls = "jb-evidence jb-answer"
         answer = _evidence(
             item,
             response.answer,
             marked_claims,
             whole=whole,
-            cls=cls,
+            cls="jb-evidence jb-answer",
             as_formatted=view == "formatted",
         )
         passages = passage_list(item, marked_claims, whole=whole, view=view)

@@ -321,7 +321,7 @@ def _draw_item(
         lambda claims: signals_pane(
             item,
             claims,
-            limits.cuts.of(item.response.query_type),
+            actions.threshold,
             rubric,
             flag_id=open_flag,
             new_flags=session.new_flags(item.response_id, [flag.id for flag in item.flags]),
@@ -568,20 +568,21 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
     first, _, rest = work.position.partition(" ")
     model = None if item is None else item.response.generator_model
     undoable = work.undoable[-1] if work.undoable else None
-    skip = partial(
-        choice,
+    is_reviewed = work.reveal is not None
+    skip = choice(
         name="skip",
         label="Skip",
         act=actions.skip,
         key="J",
         tip="Another reviewer gets it. The note is the reason.",
+        disabled=is_reviewed,
     )
-    decline = partial(
-        choice,
+    decline = choice(
         name="decline",
         label="Decline",
         act=partial(actions.skip, declined=True),
         tip="It cannot be judged: no other reviewer gets it.",
+        disabled=is_reviewed,
     )
     head_line(
         actions,
@@ -590,7 +591,8 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
         [subject.query_type if subject else None, f"model {model}" if model else None],
         [
             undo_choice(undoable, partial(undo_in_queue, store(), actions.session, work), actions),
-            *(each(disabled=work.reveal is not None) for each in (skip, decline)),
+            skip,
+            decline,
             move("leave", "Leave", "L", partial(actions.go, Rows("queues", {}))),
         ],
     )

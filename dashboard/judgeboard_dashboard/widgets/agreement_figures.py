@@ -102,19 +102,10 @@ class AgreementFigures:
         """The figures."""
         return self.page.result
 
-    def cell(
-        self, people: str | None = None, judge: str | None = None, score: str | None = None
-    ) -> Cell:
+    def cell(self, people: str | None = None, score: str | None = None) -> Cell:
         """Return the answers behind a figure."""
         grades = self.page.choice.counted
-        return Cell(
-            self.page.grade,
-            self.version.id,
-            people=people,
-            judge=judge,
-            score=score,
-            counted=grades,
-        )
+        return Cell(self.page.grade, self.version.id, people=people, score=score, counted=grades)
 
     @property
     def _alone(self) -> str | None:
@@ -143,7 +134,7 @@ class AgreementFigures:
         if confusion is None:
             places = grid.heat_places(picture)
             height, rows = grid.HEAT_HEIGHT, grid.picture_table(self.differ, places)
-            legend = grid.outlined_words(self.differ.gap)
+            legend = note("outlined", gap=self.differ.gap).text
         else:
             places = [
                 (people, judge) for people in range(len(names)) for judge in range(len(names))

@@ -9,7 +9,6 @@ import pandas as pd
 
 from judgeboard.formats.output import Column, Table
 from judgeboard.measure.disagreement import DisagreementPage, Picture
-from judgeboard.measure.notes import note
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
 from judgeboard.text import counted
@@ -154,11 +153,6 @@ def heat_places(picture: Picture) -> list[tuple[int, int]]:
         for judge, count in enumerate(row)
         if count
     ]
-
-
-def outlined_words(gap: float) -> str:
-    """Return the legend for outlined cells."""
-    return note("outlined", gap=gap).text
 
 
 def picture_table(page: DisagreementPage, places: Sequence[tuple[int, int]]) -> Table:
