@@ -362,27 +362,26 @@ def _worker_lines(rules: Iterable[RuleLine]) -> list[str]:
     )
 
 
-def _kinds_of(store: "Store", name: str, kind: str | None) -> list[str]:
-    """Return the kinds that have a rule with this name, at most ``kind`` itself; raise NotFound without such a rule."""
+def _rules_named(store: "Store", name: str, kind: str | None) -> "list[Rule]":
+    """Return the rules of this name, at most one of each kind; raise NotFound if there is none."""
     from judgeboard.store.rules import list_rules
     from judgeboard.store.tables import RULES
 
     with store.reading() as connection:
-        kinds_and_names = [
-            (each, rule.name)
+        rules = [
+            rule
             for each, rules in RULES.items()
             if kind in {None, each}
             for rule in list_rules(connection, rules)
         ]
-    kinds = [each for each, rule_name in kinds_and_names if rule_name == name]
-    if not kinds:
+    rules_named = [rule for rule in rules if rule.name == name]
+    if not rules_named:
         noun = "rule" if kind is None else RULES[kind].noun
         names = ", ".join(
-            f"{rule_name} ({each})" if kind is None else rule_name
-            for each, rule_name in kinds_and_names
+            f"{rule.name} ({rule.kind})" if kind is None else rule.name for rule in rules
         )
         raise NotFound(f"no {noun} {name!r}; known: {names or 'none'}")
-    return kinds
+    return rules_named
 
 
 def _kind_option(help_: str) -> Callable[[F], F]:
@@ -410,11 +409,10 @@ def rule_list(name: str | None, kind: str | None) -> None:
     this name in full: calls and cost today, limits, times, reminders, open events.
     """
     from judgeboard.formats.output import Column, Table, text_lines
-    from judgeboard.store.tables import RULES
 
     store = options.open_store()
     kinds = (
-        _kinds_of(store, name, kind)
+        [rule.kind for rule in _rules_named(store, name, kind)]
         if name is not None
         else [each for each in _READ if kind in {None, each}]
     )
@@ -433,7 +431,7 @@ def rule_list(name: str | None, kind: str | None) -> None:
         ]
         lines = [*text_lines(table), *events]
     else:
-        nouns = "rules" if kind is None else f"{RULES[kind].noun}s"
+        nouns = "rules" if kind is None else f"{kind} rules"
         example = _EXAMPLES[kind or "judge"]
         lines = [f"There are no {nouns} yet. To add one: `judgeboard rule add {example}`"]
     options.show(
@@ -444,16 +442,16 @@ def rule_list(name: str | None, kind: str | None) -> None:
 def _change(name: str, kind: str | None, state: RuleState) -> None:
     """Store the state of the rule with this name; raise BadInput with the commands for a name of two kinds."""
     from judgeboard.runs.rules import change_rule
-    from judgeboard.store.tables import RULES
 
     store = options.open_store()
-    kinds = _kinds_of(store, name, kind)
+    rules = _rules_named(store, name, kind)
+    kinds = [rule.kind for rule in rules]
     if len(kinds) > 1:
         commands = " or ".join(f"`{options.same_command('--kind', each)}`" for each in kinds)
         raise BadInput(
             f"rules of {len(kinds)} kinds have the name {name!r}: {' and '.join(kinds)}; write {commands}"
         )
-    change_rule(store, RULES[kinds[0]], name, state, options.actor())
+    change_rule(store, type(rules[0]), name, state, options.actor())
     result = {"kind": kinds[0], "name": name, "state": state.value}
     options.show(result, [f"{kinds[0]} {name}: {state.value}"])
 
