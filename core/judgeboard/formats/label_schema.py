@@ -328,9 +328,9 @@ def _fields(fields: Any) -> Any:
     mappings = []
     for each in fields:
         mapping = {"name": each} if isinstance(each, str) else each
-        built_in = BUILT_IN.get(mapping.get("name", "")) if isinstance(mapping, dict) else None
+        built_in = BUILT_IN.get(str(mapping.get("name"))) if isinstance(mapping, dict) else None
         if built_in is not None:
-            if "type" in mapping and mapping["type"] != built_in.type.value:
+            if mapping.get("type", built_in.type) != built_in.type:
                 raise ValueError(
                     f"{built_in.name} is a part of the built-in grade: leave its type out"
                 )

@@ -159,3 +159,16 @@ def test_a_grade_without_a_schema_has_no_fields(case):
     with pytest.raises(BadInput, match="no field 'verdict'"):
         case.review(case.mara, choices={"verdict": "wrong"})
     assert Grade() == Grade(choices={})
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ("{name: [note], type: text}", "fields[0].name: Input should be a valid string"),
+        ("{name: {note: 1}}", "fields[0].name: Input should be a valid string"),
+    ],
+)
+def test_a_wrong_schema_names_line_and_field(fields, reason):
+    with pytest.raises(BadInput) as refused:
+        schema_in(f"name: a\nfields: [{fields}]")
+    assert str(refused.value) == f"schema, line 2: {reason}"
