@@ -536,10 +536,18 @@ def _problems_beside(
     for name, values in field.shown_when:
         if name not in earlier:
             yield "shown_when", f"no earlier field {name!r}"
-        elif earlier[name].values:
-            strange = [value for value in values if not _holds(value, earlier[name].values)]
-            if strange:
-                yield "shown_when", f"{name} is never {_shown(strange[0])}"
+            continue
+        other = earlier[name]
+        is_list = other.many or other.type is FieldType.RANKING
+        if not values:
+            yield "shown_when", f"{name} needs a value"
+        for value in values:
+            try:
+                is_possible = _holds(other.checked([value] if is_list else value), (value,))
+            except BadInput:
+                is_possible = False
+            if not is_possible:
+                yield "shown_when", f"{name} is never {_shown(value)}"
     own_keys = [option.key for option in field.options if option.key is not None]
     for key in own_keys:
         if key in keys or own_keys.count(key) > 1:

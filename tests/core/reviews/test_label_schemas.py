@@ -166,9 +166,47 @@ def test_a_grade_without_a_schema_has_no_fields(case):
     [
         ("{name: [note], type: text}", "fields[0].name: Input should be a valid string"),
         ("{name: {note: 1}}", "fields[0].name: Input should be a valid string"),
+        *(
+            (
+                f"{{name: x, {x}}}, {{name: y, type: text, shown_when: {{x: [{condition}]}}}}",
+                f"fields[1].shown_when: {said}",
+            )
+            for x, condition, said in (
+                ("type: text", "", "x needs a value"),
+                ("type: text", "[a]", 'x is never ["a"]'),
+                ("type: text", "{a: 1}", 'x is never {"a": 1}'),
+                ("type: text", "1", "x is never 1"),
+                ("type: number", "a", "x is never 'a'"),
+                ("type: number", ".nan", "x is never NaN"),
+                ("type: number, low: 0", "-1", "x is never -1"),
+                ("type: yes_no", "1", "x is never 1"),
+                ("type: category, options: [a, b]", "c", "x is never 'c'"),
+                ("type: category, many: true, options: [a, b]", "[a]", 'x is never ["a"]'),
+                ("type: ranking", "0", "x is never 0"),
+                ("type: spans, options: [a]", "a", "x is never 'a'"),
+            )
+        ),
     ],
 )
 def test_a_wrong_schema_names_line_and_field(fields, reason):
     with pytest.raises(BadInput) as refused:
         schema_in(f"name: a\nfields: [{fields}]")
     assert str(refused.value) == f"schema, line 2: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "condition"),
+    [
+        ("text", "late", "late"),
+        ("number", 2.0, 2),
+        ("yes_no", False, False),
+        ("ranking", [2, 1], 1),
+        ("category, many: true, options: [a, b]", ["a", "b"], "b"),
+        ("text", None, None),
+    ],
+)
+def test_a_field_is_shown_for_the_values_of_another(type_, value, condition):
+    other = {"name": "y", "type": "text", "shown_when": {"x": condition}}
+    schema = schema_in(f"name: a\nfields: [{{name: x, type: {type_}}}, {json.dumps(other)}]")
+    assert [field.name for field in schema.shown({"x": value})] == ["x", "y"]
+    assert [field.name for field in schema.shown({"x": "other"})] == ["x"]
