@@ -52,7 +52,7 @@ def written_scale(levels: Sequence[int]) -> str:
 
 _PARTS = {
     FieldType.CATEGORY: ("options", "many"),
-    FieldType.SPANS: ("options",),
+    FieldType.SPANS: ("options", "on"),
     FieldType.SCALE: ("levels",),
     FieldType.NUMBER: ("low", "high"),
 }
@@ -200,12 +200,8 @@ class SchemaField:
             yield "levels", "the levels must be consecutive whole numbers, the lowest first"
         if self.low is not None and self.high is not None and self.low >= self.high:
             yield "low", "must be below high"
-        for part in ("options", "many", "levels", "low", "high"):
-            if part not in _PARTS.get(self.type, ()) and getattr(self, part) not in (
-                (),
-                None,
-                False,
-            ):
+        for part in ("options", "many", "levels", "low", "high", "on"):
+            if part not in _PARTS.get(self.type, ()) and part in _as_json(self):
                 yield part, "cannot be used with this type"
 
 

@@ -166,6 +166,8 @@ def test_a_grade_without_a_schema_has_no_fields(case):
     [
         ("{name: [note], type: text}", "fields[0].name: Input should be a valid string"),
         ("{name: {note: 1}}", "fields[0].name: Input should be a valid string"),
+        ("{name: x, type: text, on: passages}", "fields[0].on: cannot be used with this type"),
+        ("{name: x, type: yes_no, low: 0}", "fields[0].low: cannot be used with this type"),
         *(
             (
                 f"{{name: x, {x}}}, {{name: y, type: text, shown_when: {{x: [{condition}]}}}}",
