@@ -307,6 +307,11 @@ def as_query(
     }
 
 
+def as_id(text: str) -> int | None:
+    """Return the id in a text of an address, None for a text that cannot be an id."""
+    return int(text) if text.isdecimal() and len(text) <= 18 else None
+
+
 def current_query() -> dict[str, list[str]]:
     """Return the parameters of the address, each with all values."""
     return {name: st.query_params.get_all(name) for name in st.query_params}

@@ -68,6 +68,13 @@ def test_a_bad_part_is_named_and_the_rest_counts():
     ]
 
 
+@pytest.mark.parametrize("values", [["v2"], ["9" * 30], ["-1"], ["1", "2"], ["1.0"]])
+def test_what_is_no_id_of_a_judge_version_is_ignored(values):
+    where, ignored = filter_in({"judge_version": values})
+    assert where == RowFilter(judge_version=1 if "1" in values else None)
+    assert ignored == [f"judge_version={values[-1]}"]
+
+
 def test_a_range_upside_down_keeps_its_first_end():
     where, ignored = filter_in({"min_score": ["0.8"], "max_score": ["0.2"]})
     assert where == RowFilter(min_score=0.8)

@@ -32,6 +32,7 @@ from judgeboard.store.reviews import Review, find_review, marks_from, marks_json
 from judgeboard.store.tables import Reviewer
 from judgeboard_dashboard.review.claims import Subject, subject_of
 from judgeboard_dashboard.session import (
+    as_id,
     current_reviewer,
     numbered,
     reading,
@@ -39,7 +40,7 @@ from judgeboard_dashboard.session import (
     reviewer_name,
     store,
 )
-from judgeboard_dashboard.widgets.navigation import Rows, as_id
+from judgeboard_dashboard.widgets.navigation import Rows
 
 EDIT = "edit"
 """The parameter of the address that names the review to change."""

@@ -34,7 +34,7 @@ from judgeboard.store.response_pages import response_facets
 from judgeboard.store.responses import last_logged_id
 from judgeboard.store.tables import StoredVersion
 from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.session import current_query, in_row, problem, read
+from judgeboard_dashboard.session import as_id, current_query, in_row, problem, read
 from judgeboard_dashboard.widgets.texts import capital, caption, rule_words
 
 Query = dict[str, list[str]]
@@ -109,9 +109,10 @@ def _parsed(pairs: Sequence[tuple[str, str]]) -> RowFilter:
     versions = {value for field, value in pairs if field == _VERSION}
     if not versions:
         return plain
-    if len(versions) > 1 or not next(iter(versions)).isdecimal():
+    version = as_id(versions.pop())
+    if versions or version is None:
         raise BadInput("judge_version must be the id of one judge version")
-    return replace(plain, judge_version=int(versions.pop()))
+    return replace(plain, judge_version=version)
 
 
 def _name(field: str) -> str:

@@ -15,7 +15,14 @@ from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
 from judgeboard.text import counted
 from judgeboard_dashboard.gate import permitted, refusal
-from judgeboard_dashboard.session import ButtonLooks, button, current_query, open_rows, reading
+from judgeboard_dashboard.session import (
+    ButtonLooks,
+    as_id,
+    button,
+    current_query,
+    open_rows,
+    reading,
+)
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 
 _PICKED = "picked_rows"
@@ -48,11 +55,6 @@ def item(response_id: int) -> Rows:
 def flagged(flag_id: int | None) -> Rows:
     """Return the answer of a flag on the Item page; None means the first open flag."""
     return Rows("item", {} if flag_id is None else {"flag": str(flag_id)})
-
-
-def as_id(text: str) -> int | None:
-    """Return the id in a text of an address, None for a text that cannot be an id."""
-    return int(text) if text.isdecimal() and len(text) <= 18 else None
 
 
 def number_in_address(name: str, noun: str) -> int | None:

@@ -28,9 +28,18 @@ from judgeboard.store.tables import StoredVersion
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, show_div, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import button, in_row, named_reviewer, problem, read, seen, store
+from judgeboard_dashboard.session import (
+    as_id,
+    button,
+    in_row,
+    named_reviewer,
+    problem,
+    read,
+    seen,
+    store,
+)
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
-from judgeboard_dashboard.widgets.navigation import Rows, as_id, item, open_button, pick_rows
+from judgeboard_dashboard.widgets.navigation import Rows, item, open_button, pick_rows
 from judgeboard_dashboard.widgets.texts import caption, count, duration
 
 RowsName = Literal["open", "match", "failed", "plain"]
