@@ -484,8 +484,8 @@ def same_command(
         elif equals and name.startswith("-"):  # --to=phoenix
             option, new_value = other.get(name, name), masked(other.get(value, value))
             words.append(f"{option}={new_value}" if option else new_value)
-        else:
-            words += map(masked, other[word].split() if word in other else [word])
+        elif word not in other or other[word]:
+            words.append(masked(other.get(word, word)))
     return shlex.join(["judgeboard", *words, *more])
 
 

@@ -62,7 +62,8 @@ def people_add(address: str, role: str) -> None:
             options.open_store(), address, Role(role), options.actor(), origin=origin
         )
     except NotFound as error:  # people sign in
-        command = options.same_command(instead={address: f"{address.casefold()}@example.org"})
+        example = f"{'.'.join(address.casefold().split())}@example.org"
+        command = options.same_command(instead={address: example})
         raise NotFound(f"{error}, for example: `{command}`") from None
     signs_in = f"{person.name} may sign in, as {person.role}"
     options.echo(

@@ -1,5 +1,7 @@
 """`judgeboard people`, `events` and `versions`, as a person types them."""
 
+import shlex
+
 import pytest
 
 from judgeboard.people.roster import admit, ensure_reviewer
@@ -84,6 +86,9 @@ def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(sql
     assert people == [[name, "page", "admin", "never seen"] for name in ("Mara", "ben")]
     typed("people add ann@example.org")
     assert "people add kim@example.org" in typed("people add Kim", code=2)
+    refused = typed("people add 'Kim Lee'", code=2)
+    suggested = shlex.split(refused.rpartition("`judgeboard ")[2].rpartition("`")[0])
+    assert suggested[:3] == ["people", "add", "kim.lee@example.org"]
 
 
 @pytest.mark.parametrize(
