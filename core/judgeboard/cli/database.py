@@ -84,6 +84,8 @@ def db_events(
     from judgeboard.store.responses import external_ids
     from judgeboard.store.runs import list_runs
 
+    if kind == _RUN and response is not None:
+        raise BadInput("no run is about one answer: leave out --response")
     event_filter = EventFilter(kind, actor, response, since)
     with options.seen(options.open_store()).reading() as connection:
         if kind == _RUN:
