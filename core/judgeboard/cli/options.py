@@ -1,6 +1,5 @@
 """Options and terminal output that all commands share."""
 
-import itertools
 import math
 import os
 import re
@@ -408,14 +407,6 @@ def chosen_database() -> str | None:
     return None if context is None else context.meta.get("db")
 
 
-def typed_database() -> str | None:
-    """Return the value of ``--db``, also for a command line that click could not read."""
-    words = list(click.get_current_context().meta.get("words", ()))
-    values = [word.removeprefix("--db=") for word in words if word.startswith("--db=")]
-    values += [after for word, after in itertools.pairwise(words) if word == "--db"]
-    return chosen_database() or (values[-1] if values else None)
-
-
 def open_store(*, create: bool = False) -> "Store":
     """Open the database of the command, and close the database at the end of the command."""
     from judgeboard.store.engine import database_url
@@ -493,7 +484,7 @@ def completed(commands: str) -> str:
     """Return commands of this program, each with the ``--db`` that the user gave."""
     from judgeboard.settings.masking import masked
 
-    db = typed_database()
+    db = chosen_database()
     return with_db(commands, None if db is None else masked(db))
 
 
