@@ -304,7 +304,7 @@ def check_examples(
                 raise file.fail(f"the score must be an integer, not {value!r}", *where)
             if not low <= value <= high:
                 raise file.fail(
-                    f"the score must be from {low:g} to {high:g}, not {value:g}", *where
+                    f"the score must be from {low:g} to {high:g}, not {value!r}", *where
                 )
 
 

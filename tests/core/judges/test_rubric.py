@@ -306,6 +306,11 @@ def test_a_file_says_names_weights_words_and_examples(tmp_path):
             "tone: 6}",
             "line 15: examples[0].scores.tone: the score must be from 1 to 5, not 6",
         ),
+        (
+            "tone: 2}",
+            f"tone: {10**400}}}",
+            f"line 15: examples[0].scores.tone: the score must be from 1 to 5, not {10**400}",
+        ),
         ("kind: bad", "kind: ugly", "line 11: examples[0].kind: Input should be 'good' or 'bad'"),
         ("kind: bad", "response_id: 3", "line 11: examples[0].response_id: unknown field"),
         ("    answer: Who knows.\n", "", "line 11: examples[0]: answer is required"),
