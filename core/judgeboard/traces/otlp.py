@@ -161,7 +161,7 @@ def _parse(request: Message, body: bytes, content_type: str) -> None:
                 objects += [each for each in values if isinstance(each, dict)]
         try:
             ParseDict(fields, request, ignore_unknown_fields=True)
-        except ParseError as error:
+        except (ParseError, OverflowError) as error:
             raise BadInput(f"the body is not an OTLP request: {error}") from None
         return
     with suppress(DecodeError):

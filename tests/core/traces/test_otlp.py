@@ -207,6 +207,9 @@ def test_an_empty_request_has_no_spans(body):
         in_json(attributes={"a": "b"}),
         in_json(attributes=[{"key": "a", "value": "text"}]),
         in_json(status=2),
+        in_json(attributes=[{"key": "a", "value": {"doubleValue": 0.125}}]).replace(
+            b"0.125", b"9" * 400
+        ),
     ],
 )
 def test_what_cannot_be_decoded_is_bad_input(body):
