@@ -65,14 +65,14 @@ class Check:
 
 def read_checks(content: Any) -> tuple[Check, ...]:
     """Return the checks of a case in a file: a mapping, or a list of mappings to use one check twice."""
-    mappings = [content] if isinstance(content, dict) else content or []
+    mappings = [content] if isinstance(content, dict) else content
     if not isinstance(mappings, list) or not all(isinstance(mapping, dict) for mapping in mappings):
         raise ValueError("checks must be a mapping, or a list of mappings")
     checks = []
     for index, mapping in enumerate(mappings):
         for kind, argument in mapping.items():
             try:
-                checks += [] if argument is None else [Check(kind, argument)]
+                checks.append(Check(kind, argument))
             except BadInput as error:
                 place = (kind,) if isinstance(content, dict) else (index, kind)
                 raise PydanticCustomError(

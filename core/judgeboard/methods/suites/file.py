@@ -31,7 +31,7 @@ class Case:
     id: Annotated[Text, unless_null("")] = ""
     reference: Text | None = None
     context: Context | None = None
-    checks: Annotated[tuple[Check, ...], BeforeValidator(read_checks)] = ()
+    checks: Annotated[tuple[Check, ...], BeforeValidator(read_checks), unless_null([])] = ()
     line: Annotated[int | None, BeforeValidator(not_in_a_file)] = None
 
     @cached_property

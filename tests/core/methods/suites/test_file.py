@@ -87,6 +87,16 @@ def test_what_is_left_out_has_its_default_and_a_rubric_may_stand_inside(tmp_path
             "line 13: cases[1].checks[0].regex: regex: must be a pattern, not 8",
         ),
         (
+            "regex: eight",
+            "regex:",
+            "line 13: cases[1].checks[0].regex: regex: must be a pattern, not None",
+        ),
+        (
+            "checks: {regex: '\\d+ m'}",
+            "checks: 0",
+            "line 9: cases[0].checks: checks must be a mapping, or a list of mappings",
+        ),
+        (
             "          type: string",
             "          type: strong",
             "line 15: cases[1].checks[2].json_schema: json_schema",
