@@ -16,7 +16,7 @@ from typing import Any
 
 from judgeboard.errors import BadInput, UnconfirmedFile
 from judgeboard.settings.masking import masked
-from judgeboard.text import file_text
+from judgeboard.text import file_text, unstorable
 
 _log = logging.getLogger("judgeboard.settings")
 CONFIG = "JUDGEBOARD_CONFIG"
@@ -223,6 +223,10 @@ def _read(path: Path, text: str) -> ProjectFile:
             table = ".".join(_parts(twice[1]))
             reason = f"[{table}] stands twice: remove one, or rename it"
         raise BadInput(f"{path}, line {line[1]}: {reason}") from None
+    file = ProjectFile(path, text, values)
+    for keys, value in _texts(values):
+        if fault := unstorable(value):
+            raise file.fail(f"contains {fault}", *keys)
     for section, names in SECTION_FILES.items():
         tables = values.get(section)
         for table in tables.values() if isinstance(tables, dict) else ():
@@ -232,7 +236,7 @@ def _read(path: Path, text: str) -> ProjectFile:
                     _in_folder(table, ("schema",), path.parent)
     is_url = "://" in str(values.get("db"))
     _in_folder(values, FILES if is_url else (*FILES, "db"), path.parent)
-    return ProjectFile(path, text, values)
+    return file
 
 
 def _in_folder(values: dict[str, Any], names: Iterable[str], folder: Path) -> None:
