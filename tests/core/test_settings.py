@@ -296,8 +296,10 @@ def test_a_file_that_stays_in_its_folder_needs_no_confirmation(project):
         ("random_share = 2", "line 1: random_share must be a number from 0 to 1, not 2"),
         ('excuse_refusals = "maybe"', "line 1: excuse_refusals must be true or false, not 'maybe'"),
         ("always_review = 3", "line 1: always_review must be a list, not 3"),
+        ("always_review = {a = {b = 1}}", "line 1: always_review.0 must be a text"),
         ('\nchecks = "a\\u0000b"', "line 2: checks contains NUL at character 2"),
         ('\ndb = "a\\u0000b"', "line 2: db contains NUL at character 2"),
+        ("[queues.a]\nwhere = {text = {a = 1}}", "line 2: queues.a.where.0 must be a text"),
         ("db =", "line 1: Invalid value"),
         (
             "low_groundedness_by_type = {QA = 2}",

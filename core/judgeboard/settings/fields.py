@@ -47,13 +47,17 @@ def listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _assigned(value: Any) -> Any:
+def assigned(value: Any) -> Any:
     """Return a table as texts: ``{rule = "low_quality", query_type = ["QA", "sql"]}`` is three conditions."""
     if isinstance(value, dict):
         entries = (
             (name, entry if isinstance(entry, list) else [entry]) for name, entry in value.items()
         )
-        return [f"{name}={each}" for name, entry in entries for each in entry]
+        return [
+            each if isinstance(each, dict | list) else f"{name}={each}"
+            for name, entry in entries
+            for each in entry
+        ]
     return listed(value)
 
 
@@ -79,7 +83,7 @@ Number = Annotated[float, Strict()]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(listed)]
 """Several texts, or one."""
 
-Assignments = Annotated[tuple[Text, ...], BeforeValidator(_assigned)]
+Assignments = Annotated[tuple[Text, ...], BeforeValidator(assigned)]
 """Texts such as "rule=low_quality", or a table of names and values."""
 
 Rates = Annotated[tuple[Text, ...], BeforeValidator(_rates)]

@@ -36,6 +36,7 @@ from pydantic_settings import (
 )
 
 from judgeboard.errors import BadInput
+from judgeboard.settings.fields import assigned
 from judgeboard.settings.masking import masked, register_environment, register_secret
 from judgeboard.settings.option_words import UNKNOWN, reason_of
 from judgeboard.settings.project_file import FILES, SECTION_FILES, ProjectFile, project_file
@@ -77,9 +78,7 @@ def _names(value: Any) -> Any:
     """Return the names in a list that is separated by commas; ``none`` is no name. A table is a list of NAME=VALUE."""
     if isinstance(value, str):
         value = [name for each in value.split(",") if (name := each.strip()) and name != "none"]
-    if isinstance(value, dict):
-        value = [f"{name}={entry}" for name, entry in value.items()]
-    return value
+    return assigned(value)
 
 
 def _storable(value: str) -> str:
