@@ -50,13 +50,10 @@ def listed(value: Any) -> Any:
 def assigned(value: Any) -> Any:
     """Return a table as texts: ``{rule = "low_quality", query_type = ["QA", "sql"]}`` is three conditions."""
     if isinstance(value, dict):
-        entries = (
-            (name, entry if isinstance(entry, list) else [entry]) for name, entry in value.items()
-        )
         return [
             each if isinstance(each, dict | list) else f"{name}={each}"
-            for name, entry in entries
-            for each in entry
+            for name, entry in value.items()
+            for each in (entry if isinstance(entry, list) else [entry])
         ]
     return listed(value)
 
