@@ -493,7 +493,8 @@ def schema_from(file: YamlFile) -> LabelSchema:
     levels.
     """
     # A rubric's file becomes a schema's file.
-    dimensions = file.content.get("dimensions") if isinstance(file.content, dict) else None
+    content = file.content if isinstance(file.content, dict) else {}
+    dimensions = None if "fields" in content else content.get("dimensions")
     if isinstance(dimensions, list) and all(isinstance(each, dict) for each in dimensions):
         scales = [
             {
@@ -504,7 +505,7 @@ def schema_from(file: YamlFile) -> LabelSchema:
             | {"type": "scale", "required": True}
             for each in dimensions
         ]
-        content = {"name": file.content.get("name", "rubric"), "fields": scales}
+        content = {"name": content.get("name", "rubric"), "fields": scales}
         lines = {
             ("fields", *path[1:]) if path[:1] == ("dimensions",) else path: line
             for path, line in file.lines.items()

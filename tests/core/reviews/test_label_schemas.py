@@ -212,3 +212,8 @@ def test_a_field_is_shown_for_the_values_of_another(type_, value, condition):
     schema = schema_in(f"name: a\nfields: [{{name: x, type: {type_}}}, {json.dumps(other)}]")
     assert [field.name for field in schema.shown({"x": value})] == ["x", "y"]
     assert [field.name for field in schema.shown({"x": "other"})] == ["x"]
+
+
+def test_a_file_has_either_the_fields_of_a_schema_or_the_dimensions_of_a_rubric():
+    with pytest.raises(BadInput, match="line 3: dimensions: "):
+        schema_in("name: a\nfields: [note]\ndimensions: [{name: b, levels: {1: c, 2: d}}]")
