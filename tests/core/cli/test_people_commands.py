@@ -122,7 +122,7 @@ def test_events_are_shown_newest_first_a_page_at_a_time(sqlite_store, typed):
     line = typed("db events --response 0")
     assert "grade  0  n=3" in line
     assert line.count("\n") == 1
-    assert "no run is about one answer" in typed("db events --kind run --response 0", code=2)
+    assert "leave out --response" in typed("db events --kind run --response 0", code=2)
     typed("db events --since 2999-01-01 --json", code=2)  # a year no log has
     assert typed("db events --since 2199-01-01") == ""
 
