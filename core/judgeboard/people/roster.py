@@ -37,15 +37,13 @@ from judgeboard.store.judge_versions import (
     retired_versions,
 )
 from judgeboard.store.reviewers import (
+    change_reviewer,
     checked_name,
     find_reviewer,
     lock_names,
     people_sign_in,
     reviewers_of,
-    set_link,
-    set_role,
     store_reviewer,
-    store_sources,
     take_up_imports,
 )
 from judgeboard.store.settings import (
@@ -130,7 +128,7 @@ def add_person(
             take_up_imports(connection, name) if member is None and origin == ENTERED else None
         )
         person = member or imported or store_reviewer(connection, origin, name, role=new_role)
-        set_role(connection, person.id, new_role)
+        change_reviewer(connection, person, role=new_role)
         _record(connection, "add_person", actor, person, role=new_role)
     return person.changed(role=new_role)
 
@@ -222,7 +220,7 @@ def _set(
         if role is not person.role:
             if role is not Role.ADMIN:
                 _check_admin_left(connection, person)
-            set_role(connection, person.id, role)
+            change_reviewer(connection, person, role=role)
             _record(connection, kind, actor, person, role=role)
         if role is Role.NONE:
             for each in registrations():
@@ -257,7 +255,7 @@ def set_sources(
         if only != person.sources:
             if only is not None:
                 _check_admin_left(connection, person)
-            store_sources(connection, person.id, only)
+            change_reviewer(connection, person, sources=only)
             details = {"person": person.id, "name": person.name, "sources": only}
             record_event(connection, "change_sources", actor_name(actor), details=details)
     return person.changed(sources=only)
@@ -318,7 +316,7 @@ def admit(store: Store, signed_in_as: str, *, arrives: bool = False) -> Reviewer
     if is_first_admin(name) and (person is None or person.role is not Role.ADMIN):
         with store.writing() as connection:
             person = store_reviewer(connection, SIGNED_IN, name, role=Role.ADMIN)
-            set_role(connection, person.id, Role.ADMIN)
+            change_reviewer(connection, person, role=Role.ADMIN)
             person = person.changed(role=Role.ADMIN)
             details = {
                 "person": person.id,
@@ -412,8 +410,9 @@ def link_person(
         name = checked_name(user)
         annotator = find_reviewer(connection, origin, name) if origin == IMPORTED else None
         annotator_or_user = annotator or store_reviewer(connection, origin, name)
-        set_link(connection, annotator_or_user.id, None if target is None else target.id)
-        details = {"person": None if target is None else target.id, "user": annotator_or_user.id}
+        linked_id = None if target is None else target.id
+        change_reviewer(connection, annotator_or_user, same_as=linked_id)
+        details = {"person": linked_id, "user": annotator_or_user.id}
         record_event(connection, "link_person", actor_name(actor), details=details)
     return target or annotator_or_user
 

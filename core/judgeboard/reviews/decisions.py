@@ -29,7 +29,7 @@ from judgeboard.reviews.shown import in_view
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.own_reviews import delete_drafts
-from judgeboard.store.reviewers import implied_labels_of, set_implied_labels
+from judgeboard.store.reviewers import change_reviewer, implied_labels_of
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedResponse,
@@ -68,7 +68,7 @@ def implying_rules(connection: Connection, reviewer_id: int) -> tuple[tuple[str,
 def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None:
     """Store a person's answer to the question whether the person's decisions imply labels."""
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        set_implied_labels(connection, reviewer.id, implied=implied)
+        change_reviewer(connection, reviewer, implied_labels=implied)
         record_event(connection, "implied_labels", reviewer.name, details={"implied": implied})
 
 

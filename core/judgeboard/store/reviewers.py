@@ -67,28 +67,9 @@ def people_sign_in(connection: Connection) -> bool:
     return load_settings().admin is not None or bool(reviewers_of(connection, "oidc"))
 
 
-def set_role(connection: Connection, reviewer_id: int, role: Role) -> None:
-    """Store the role of a person."""
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(role=role))
-
-
-def store_sources(
-    connection: Connection, reviewer_id: int, sources: tuple[str, ...] | None
-) -> None:
-    """Store the only sources that a person may see, None for all."""
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(sources=sources))
-
-
-def set_link(connection: Connection, reviewer_id: int, same_as: int | None) -> None:
-    """Store the id of the person under whom a reviewer's later reviews are stored (None: the reviewer)."""
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(same_as=same_as))
-
-
-def set_implied_labels(connection: Connection, reviewer_id: int, *, implied: bool) -> None:
-    """Store whether a person wants decisions to imply labels."""
-    connection.execute(
-        update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(implied_labels=implied)
-    )
+def change_reviewer(connection: Connection, row: Reviewer, **values: object) -> None:
+    """Change columns of a reviewer."""
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == row.id).values(values))
 
 
 def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
@@ -135,9 +116,7 @@ def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
         or (author.name, author.id) not in authors(connection)
     ):
         return None
-    connection.execute(
-        update(REVIEWER).where(REVIEWER.c.id == author.id).values(origin="page", name=name)
-    )
+    change_reviewer(connection, author, origin="page", name=name)
     return reviewer_by_id(connection, author.id)
 
 

@@ -17,7 +17,7 @@ from judgeboard.runs.jobs import cancel_job, job_progress, request_rejudge
 from judgeboard.runs.judging import judge_pending
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.reviewers import set_role, store_reviewer
+from judgeboard.store.reviewers import change_reviewer, store_reviewer
 from judgeboard.store.tables import EVENT, SETTING, Reviewer
 from judging_log import store_answers
 from pair_log import add_pairs
@@ -78,7 +78,7 @@ def test_an_auditor_sees_what_leads_see_and_changes_nothing():
 @on_sqlite
 def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(store):
     remembered = person(store, Role.ADMIN)
-    write_to(store, set_role, remembered.id, Role.REVIEWER)
+    write_to(store, change_reviewer, remembered, role=Role.REVIEWER)
     refused = pytest.raises(NotAllowed, match=r"admins; .*reviewer")
     with refused, allowed(store, remembered, Action.MANAGE_PEOPLE):
         pass
