@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from judgeboard.domain import ROLES, Action, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
@@ -52,7 +52,7 @@ from judgeboard.store.settings import (
     primary_judge,
     set_setting,
 )
-from judgeboard.store.statements import AT_ONCE, any_row, rows_of
+from judgeboard.store.statements import AT_ONCE, any_row, count_rows, rows_of
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
 from judgeboard.store.tables import (
     EVENT,
@@ -549,7 +549,7 @@ def raise_flags(
     summary = FlagSummary()
     with store.reading() as connection:
         check_primary_judge(connection)
-        total = connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one()
+        total = count_rows(connection, RESPONSE)
         if total:
             check_query_types(
                 connection, variable_of("always_review"), load_settings().always_review or ()

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from judgeboard.store.clock import utc_now
 from judgeboard.store.listing import occurring_values
 from judgeboard.store.sql_compiler import with_hidden_rows
-from judgeboard.store.statements import any_row, grouped, rows_of
+from judgeboard.store.statements import any_row, grouped, number_of, rows_of
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER, Event
 
 CONFLICT, MENTION = "conflict", "mention"
@@ -101,8 +101,8 @@ def notifications(
 
 def read_until(connection: Connection, reviewer_id: int) -> int:
     """Return the latest event up to which a person has read the notifications."""
-    query = select(func.coalesce(REVIEWER.c.notified_until, 0)).where(REVIEWER.c.id == reviewer_id)
-    return connection.scalar(query) or 0
+    query = select(REVIEWER.c.notified_until).where(REVIEWER.c.id == reviewer_id)
+    return number_of(connection, query)
 
 
 def mark_read(connection: Connection, reviewer_id: int, until: int) -> None:

@@ -99,7 +99,7 @@ class RecordMark(NamedTuple):
 
 def record_mark(connection: Connection) -> RecordMark:
     """Return the current mark."""
-    last_change = select(func.coalesce(func.max(EVENT.c.id), 0)).where(EVENT.c.kind.in_(_CHANGING))
+    last_change = select(func.max(EVENT.c.id)).where(EVENT.c.kind.in_(_CHANGING))
     of_judgments = (*last_ids(connection, *_OF_JUDGMENTS), number_of(connection, last_change))
     return RecordMark(of_judgments, last_ids(connection, RESPONSE, REVIEW, EVENT))
 

@@ -281,7 +281,7 @@ def add_to_share(
 def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
     """Return what the other processes of a run have spent, in millionths; calls of unknown cost count as 0."""
     conditions = RUN_SHARE.c.run_id == run_id, RUN_SHARE.c.executor_id != executor_id
-    query = select(func.coalesce(func.sum(RUN_SHARE.c.cost_micro), 0)).where(*conditions)
+    query = select(func.sum(RUN_SHARE.c.cost_micro)).where(*conditions)
     with store.reading() as connection:
         return number_of(connection, query)
 

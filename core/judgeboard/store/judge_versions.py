@@ -85,9 +85,7 @@ def ensure_version(
         stored_version = find_version(connection, address)
         if stored_version is not None:
             return stored_version
-        last = select(func.coalesce(func.max(VERSION.c.number), 0)).where(
-            VERSION.c.name == version.name
-        )
+        last = select(func.max(VERSION.c.number)).where(VERSION.c.name == version.name)
         # The insert is skipped if another process stored this version or number meanwhile: then try
         # again.
         new = StoredVersion(

@@ -36,9 +36,7 @@ def ensure_schema(
         )
         if stored_version is not None:
             return stored_version
-        last = select(func.coalesce(func.max(LABEL_SCHEMA.c.number), 0)).where(
-            LABEL_SCHEMA.c.name == schema.name
-        )
+        last = select(func.max(LABEL_SCHEMA.c.number)).where(LABEL_SCHEMA.c.name == schema.name)
         # The insert is skipped if another process stored this version or number meanwhile: then try
         # again.
         version = SchemaVersion(

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import ItemState
 from judgeboard.errors import BadInput
-from judgeboard.store.statements import first_row, record_of, rows_of
+from judgeboard.store.statements import count_rows, first_row, record_of, rows_of
 from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, SKIP, TAKEN_LEASE, Lease, Skip
 from judgeboard.text import unstorable
 
@@ -251,12 +251,10 @@ def own_progress(
     neither reviewed nor skipped the item. Without ``most``, this function reads all unused leases:
     call the function once, when somebody begins.
     """
-    done_items = select(func.count()).where(
-        LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
-    )
+    is_own = LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id
+    done_count = count_rows(connection, LEASE, *is_own, LEASE.c.done.is_(True))
     items_left = _unused_for(queue_id, reviewer_id).where(is_available(reviewer_id, now))
-    count = select(func.count()).select_from(items_left.distinct().limit(most).subquery())
-    return connection.execute(done_items).scalar_one(), connection.execute(count).scalar_one()
+    return done_count, count_rows(connection, items_left.distinct().limit(most).subquery())
 
 
 def count_with_others(
@@ -266,7 +264,7 @@ def count_with_others(
     item_id = UNUSED.c.queue_item_id
     items = _unused_for(queue_id, reviewer_id).group_by(item_id)
     items = items.having(func.count(case((is_available(reviewer_id, now), 1))) == 0)
-    return int(connection.execute(select(func.count()).select_from(items.subquery())).scalar_one())
+    return count_rows(connection, items.subquery())
 
 
 def skipped_items(
@@ -329,13 +327,14 @@ def count_declined(connection: Connection, queue_id: int) -> int:
     has_decline = exists().where(
         SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reason == CANNOT_BE_JUDGED, NOT_UNDONE
     )
-    query = select(func.count()).where(
+    return count_rows(
+        connection,
+        QUEUE_ITEM,
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.repeat_for.is_(None),
         QUEUE_ITEM.c.state == ItemState.AGREED.value,
         has_decline,
     )
-    return connection.execute(query).scalar_one()
 
 
 def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> tuple[int, int]:

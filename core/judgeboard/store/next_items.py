@@ -38,7 +38,7 @@ from judgeboard.store.own_reviews import IS_GOLD
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.queue_items import UNFINISHED, NewItem, insert_items, item_by_id
 from judgeboard.store.reviews import is_current, lock_free_responses
-from judgeboard.store.statements import any_row
+from judgeboard.store.statements import any_row, count_rows, number_of
 from judgeboard.store.tables import (
     FLAG,
     LEASE,
@@ -68,11 +68,8 @@ def own_item(
     """
     if not (queue.test_rate or queue.repeat_rate):
         return None
-    finished_items = connection.execute(
-        select(func.count()).where(
-            LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done
-        )
-    ).scalar_one()
+    is_own = LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id
+    finished_items = count_rows(connection, LEASE, *is_own, LEASE.c.done)
     numbers = {
         what: sampling_number(f"{queue.seed}:{what}", str(reviewer_id), str(finished_items))
         for what in ("test", "which", "again")
@@ -181,19 +178,17 @@ def add_training_items(
 
 def training_answers(connection: Connection, queue: Queue, reviewer_id: int) -> list[int]:
     """Return the answers that a training queue has not given to a person yet, the oldest gold label first."""
-    item_count = select(func.count()).where(
-        QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id
-    )
     golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.filter))
     if queue.max_items is not None:
-        golds = golds.limit(max(queue.max_items - connection.execute(item_count).scalar_one(), 0))
+        is_own = QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id
+        golds = golds.limit(max(queue.max_items - count_rows(connection, QUEUE_ITEM, *is_own), 0))
     return list(dict.fromkeys(connection.execute(golds).scalars()))
 
 
 def count_gold(connection: Connection, where: RowFilter, schema_id: int | None) -> int:
     """Return the number of answers with a gold label that a filter matches."""
     gold = _gold_reviews(schema_id, func.count(REVIEW.c.response_id.distinct()))
-    return int(connection.execute(gold.where(*response_conditions(connection, where))).scalar_one())
+    return number_of(connection, gold.where(*response_conditions(connection, where)))
 
 
 def _golds(queue: Queue, reviewer_id: int) -> Select[Any]:

@@ -35,6 +35,7 @@ from judgeboard.store.statements import (
     columns_of,
     first_row,
     insert_or_skip,
+    number_of,
     record_of,
     rows_of,
 )
@@ -81,8 +82,8 @@ def count_calls(connection: Connection, run_id: int) -> int:
     """Return the number of model calls of a run's judgments and generations, with repairs and retries."""
     calls = 0
     for steps in (JUDGMENT, GENERATION):
-        count = func.coalesce(func.sum(func.json_array_length(steps.c.attempts)), 0)
-        calls += int(connection.execute(select(count).where(steps.c.run_id == run_id)).scalar_one())
+        count = select(func.sum(func.json_array_length(steps.c.attempts)))
+        calls += number_of(connection, count.where(steps.c.run_id == run_id))
     return calls
 
 
@@ -257,7 +258,7 @@ def unrefined(
 def count_unrefined(connection: Connection, selection: RefineSelection) -> int:
     """Return the number of answers to refine."""
     query = _unrefined(connection, selection, select(func.count()).select_from(RESPONSE))
-    return int(connection.execute(query).scalar_one())
+    return number_of(connection, query)
 
 
 def _unrefined(
@@ -346,7 +347,7 @@ def count_waiting(
     query = _waiting(connection, selection, select(func.count()))
     if judged:
         query = query.where(CURRENT.c.judgment_id.is_not(None))
-    return int(connection.execute(query).scalar_one())
+    return number_of(connection, query)
 
 
 def count_no_messages(connection: Connection, selection: ReflectSelection) -> int:
@@ -356,7 +357,7 @@ def count_no_messages(connection: Connection, selection: ReflectSelection) -> in
     query = _from_log(selection, select(func.count())).where(
         *_of_kind(connection, selection), _is_bad(selection), RESPONSE.c.messages.is_(None)
     )
-    return int(connection.execute(query).scalar_one())
+    return number_of(connection, query)
 
 
 def _waiting(

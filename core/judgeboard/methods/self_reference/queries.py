@@ -18,6 +18,7 @@ from judgeboard.store.statements import (
     batches,
     columns_of,
     insert_or_skip,
+    number_of,
     record_of,
     rows_of,
     rows_with,
@@ -144,10 +145,8 @@ def sampling_versions(connection: Connection) -> list[StoredVersion]:
 
 def most_samples(connection: Connection, version_id: int) -> int:
     """Return the maximum number of samples of a version for one question."""
-    samples = select(func.coalesce(func.max(SAMPLE.c.number) + 1, 0)).where(
-        SAMPLE.c.judge_version_id == version_id
-    )
-    return int(connection.execute(samples).scalar_one())
+    samples = select(func.max(SAMPLE.c.number) + 1).where(SAMPLE.c.judge_version_id == version_id)
+    return number_of(connection, samples)
 
 
 _SAMPLE_COLUMNS = (
