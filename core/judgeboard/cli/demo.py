@@ -63,7 +63,7 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
         details=JSON
     )
     with store.reading() as connection:
-        before = connection.execute(latest, {"kind": FILLED}).scalar()
+        before = connection.scalar(latest, {"kind": FILLED})
     if before is not None and before.items() >= sample.items():
         # Without loading judges and importers, a second start is fast.
         for line in (
@@ -80,7 +80,7 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
     from judgeboard.store.tables import RESPONSE
 
     with store.reading() as connection:
-        is_empty = connection.execute(select(RESPONSE.c.id).limit(1)).first() is None
+        is_empty = connection.scalar(select(RESPONSE.c.id).limit(1)) is None
     if is_empty:
         change_settings(store, {"random_share": RANDOM_SHARE}, ACTOR)
     # Import each file, and judge the answers. ``counts`` has the number of usable rows per file.

@@ -63,9 +63,7 @@ class ConnectionLock:
         """Take the lock; raises BadInput if another process has the lock."""
         name = f"{_MARK}{this_process()}".encode()[:_LONGEST_NAME].decode(errors="ignore")
         self._connection = self._store.engine.connect()
-        is_taken = self._connection.execute(
-            select(func.pg_try_advisory_lock(_RUNS, self._run_id))
-        ).scalar_one()
+        is_taken = self._connection.scalar(select(func.pg_try_advisory_lock(_RUNS, self._run_id)))
         self._connection.execute(select(func.set_config("application_name", name, False)))
         self._connection.commit()
         if not is_taken:
@@ -107,7 +105,7 @@ def holder_of(store: Store, run_id: int) -> str | None:
     """Return which process makes a run, and since when; None if no command does."""
     if not store.is_sqlite:
         with store.reading() as connection:
-            name = connection.execute(_HOLDER, {"runs": _RUNS, "run": run_id}).scalar()
+            name = connection.scalar(_HOLDER, {"runs": _RUNS, "run": run_id})
         return None if name is None else str(name).removeprefix(_MARK)
     path = _run_file(store, run_id)
     if not path.exists():

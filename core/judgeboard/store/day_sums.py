@@ -209,10 +209,8 @@ def are_days_cut(connection: Connection, first: int, last: int) -> bool:
     unread = select(RESPONSE.c.id).where(
         LOGGED, day.between(first, last), RESPONSE.c.id < _first_read(connection)
     )
-    return (
-        connection.execute(by_index(unread, RESPONSE, "ix_response_asked").limit(1)).first()
-        is not None
-    )
+    unread = by_index(unread, RESPONSE, "ix_response_asked")
+    return connection.scalar(unread.limit(1)) is not None
 
 
 def _by_day(

@@ -180,7 +180,7 @@ def hide_rows(connection: Connection, viewer: int | None, source: str | None = N
     """
     visible = read_as(connection, viewer, source)
     of_viewer = {_REVIEWER.key: viewer}
-    if viewer is None or connection.execute(_any_blind_item(), of_viewer).first() is None:
+    if viewer is None or connection.scalar(_any_blind_item(), of_viewer) is None:
         return
     ids: dict[str, list[int]] = {kind: [] for kind in _hidden_ids()}
     for kind, id_ in connection.execute(_some_hidden_ids(), of_viewer):

@@ -145,7 +145,7 @@ class Item:
 def response_of_flag(connection: Connection, flag_id: int) -> int:
     """Return the response of a flag; raise NotFound if the flag does not exist or is hidden from the reader."""
     query = select(FLAG.c.response_id).where(FLAG.c.id == flag_id)
-    response_id = connection.execute(query).scalar_one_or_none()
+    response_id = connection.scalar(query)
     if response_id is None:
         raise NotFound(f"No flag with this id: {flag_id}")
     return int(response_id)
@@ -213,9 +213,7 @@ def load_item(connection: Connection, response_id: int, *, own_first: bool = Fal
     return Item(
         response_id=response_id,
         response=response,
-        forgotten_at=connection.execute(
-            with_hidden_rows(query.order_by(EVENT.c.id).limit(1))
-        ).scalar_one_or_none(),
+        forgotten_at=connection.scalar(with_hidden_rows(query.order_by(EVENT.c.id).limit(1))),
         primary_judge=primary,
         judgments=judgments,
         currents=() if hidden.judge else _currents(connection, response_id, judgments, primary),
@@ -261,7 +259,7 @@ def _currents(
     query = select(CURRENT.c.judgment_id).where(
         CURRENT.c.response_id == response_id, CURRENT.c.is_current.is_(True)
     )
-    ids = set(connection.execute(with_hidden_rows(query)).scalars())
+    ids = set(connection.scalars(with_hidden_rows(query)))
     scores = dimension_scores(connection, [*ids])
     currents = [
         replace(judgment, scores=tuple(scores.get(judgment.id, ())))

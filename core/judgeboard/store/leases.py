@@ -114,7 +114,7 @@ def lease_taken_at(
         TAKEN_LEASE.c.reviewer_id == reviewer_id,
         TAKEN_LEASE.c.token == token,
     )
-    taken_at: datetime | None = connection.execute(query).scalar_one()
+    taken_at: datetime | None = connection.scalar(query)
     return taken_at
 
 
@@ -279,7 +279,7 @@ def skipped_items(
         .group_by(SKIP.c.queue_item_id)
         .order_by(func.min(SKIP.c.id))
     )
-    return list(connection.execute(query).scalars())
+    return list(connection.scalars(query))
 
 
 def _unused_for(queue_id: int, reviewer_id: int) -> Select[tuple[int]]:

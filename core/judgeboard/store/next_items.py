@@ -103,14 +103,12 @@ def own_item(
     response_id = repeat_id if test_id is None else test_id
     if response_id is None:
         return None
-    low = (
-        connection.execute(
-            select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)
-        ).scalar()
-        or 0.0
-    )
+    first = select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)
     return NewItem(
-        response_id=response_id, position=low - 1, repeat_for=reviewer_id, test=test_id is not None
+        response_id=response_id,
+        position=(connection.scalar(first) or 0.0) - 1,
+        repeat_for=reviewer_id,
+        test=test_id is not None,
     )
 
 
@@ -122,11 +120,8 @@ def _answer_to_test(
     is_reviewed = exists().where(
         own.c.response_id == REVIEW.c.response_id, own.c.reviewer_id == reviewer_id
     )
-    golds = (
-        connection.execute(_golds(queue, reviewer_id).where(~is_reviewed).limit(CANDIDATES))
-        .scalars()
-        .all()
-    )
+    oldest = _golds(queue, reviewer_id).where(~is_reviewed).limit(CANDIDATES)
+    golds = connection.scalars(oldest).all()
     return golds[int(number * len(golds))] if golds else None
 
 
@@ -155,7 +150,7 @@ def _answer_to_repeat(
         .order_by(REVIEW.c.id)
         .limit(1)
     )
-    return connection.execute(query).scalar_one_or_none()
+    return connection.scalar(query)
 
 
 def add_training_items(
@@ -182,7 +177,7 @@ def training_answers(connection: Connection, queue: Queue, reviewer_id: int) -> 
     if queue.max_items is not None:
         is_own = QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id
         golds = golds.limit(max(queue.max_items - count_rows(connection, QUEUE_ITEM, *is_own), 0))
-    return list(dict.fromkeys(connection.execute(golds).scalars()))
+    return list(dict.fromkeys(connection.scalars(golds)))
 
 
 def count_gold(connection: Connection, where: RowFilter, schema_id: int | None) -> int:
@@ -314,11 +309,7 @@ def _take_first(
             QUEUE.c.id == QUEUE_ITEM.c.queue_id,
             QUEUE.c.flagged_only.is_(False),
         )
-        if bool(
-            connection.execute(
-                select(or_(~exists().where(of_item), still_open, any_answer))
-            ).scalar_one()
-        ):
+        if connection.scalar(select(or_(~exists().where(of_item), still_open, any_answer))):
             break
         if not _leave(connection, lease, now):
             lease = assign_lease(

@@ -124,7 +124,7 @@ def _done_by(connection: Connection, reviewer_id: int) -> Select[Any] | None:
     queries = [
         query
         for query in (in_queue, unsure_flags, decided_flags)
-        if connection.execute(query.limit(1)).first() is not None
+        if connection.scalar(query.limit(1)) is not None
     ]
     if len(queries) < 2:
         return queries[0] if queries else None

@@ -182,7 +182,7 @@ def _start(day: date) -> datetime:
 
 def any_judged(connection: Connection) -> bool:
     """Return whether a judge has judged an answer."""
-    return connection.execute(select(JUDGMENT.c.id).limit(1)).first() is not None
+    return connection.scalar(select(JUDGMENT.c.id).limit(1)) is not None
 
 
 def count_decided(connection: Connection, day: date) -> int:

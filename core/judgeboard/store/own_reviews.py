@@ -87,7 +87,7 @@ def read_draft(connection: Connection, reviewer_id: int, subject: int) -> dict[s
     query = select(DRAFT.c.content).where(
         DRAFT.c.reviewer_id == reviewer_id, _about(DRAFT.c, [subject])
     )
-    return connection.execute(query).scalar_one_or_none()
+    return connection.scalar(query)
 
 
 def save_draft(
@@ -164,7 +164,7 @@ def latest_graded_review(
         is_current(),
         has_grade(),
     )
-    review_id = connection.execute(select(func.max(REVIEW.c.id)).where(*conditions)).scalar()
+    review_id = connection.scalar(select(func.max(REVIEW.c.id)).where(*conditions))
     return None if review_id is None else find_review(connection, review_id)
 
 
@@ -233,9 +233,7 @@ class ComparedReview:
 def reviewers_in_queues(connection: Connection) -> list[int]:
     """Return everybody who ever leased an item of a queue."""
     return list(
-        connection.execute(
-            select(LEASE.c.reviewer_id).where(LEASE.c.reviewer_id > 0).distinct()
-        ).scalars()
+        connection.scalars(select(LEASE.c.reviewer_id).where(LEASE.c.reviewer_id > 0).distinct())
     )
 
 
@@ -252,11 +250,11 @@ def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedR
         is_current(),
     )
     latest = select(REVIEW.c.id).where(*own_current).order_by(REVIEW.c.id.desc()).limit(LATEST)
-    ids = list(connection.execute(by_index(latest, REVIEW, "ix_review_reviewer")).scalars())
+    ids = list(connection.scalars(by_index(latest, REVIEW, "ix_review_reviewer")))
     reviews = find_reviews(connection, REVIEW.c.id.in_(ids))[::-1]
     of_reviews = QUEUE_ITEM.c.id.in_({review.queue_item_id for review in reviews})
     items = {item.id: item for item in rows_of(connection, select(QueueItem).where(of_reviews))}
-    training_ids = set(connection.execute(select(QUEUE.c.id).where(QUEUE.c.training)).scalars())
+    training_ids = set(connection.scalars(select(QUEUE.c.id).where(QUEUE.c.training)))
     # The items whose reviews are compared: the items of the reviews and of the gold labels, and the
     # first items of repeats.
     tests = {item.response_id or 0 for item in items.values() if item.test}

@@ -136,7 +136,7 @@ def flags_to_decide(connection: Connection, item: QueueItem) -> tuple[int, ...]:
     of_item = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item.id)
     is_open = FLAG.c.response_id == item.response_id, FLAG.c.state == FlagState.OPEN.value
     others = select(FLAG.c.id).where(*is_open, literal(item.repeat_for is None))
-    return tuple(sorted(connection.execute(of_item.union(others)).scalars()))
+    return tuple(sorted(connection.scalars(of_item.union(others))))
 
 
 def flags_decided_at(connection: Connection, item_id: int) -> list[int]:
@@ -146,9 +146,7 @@ def flags_decided_at(connection: Connection, item_id: int) -> list[int]:
     )
     query = select(QUEUE_ITEM_FLAG.c.flag_id).where(QUEUE_ITEM_FLAG.c.queue_item_id == item_id)
     return sorted(
-        connection.execute(
-            query.union(covered_flags.where(REVIEW.c.queue_item_id == item_id))
-        ).scalars()
+        connection.scalars(query.union(covered_flags.where(REVIEW.c.queue_item_id == item_id)))
     )
 
 
@@ -161,7 +159,7 @@ def decided_flags_in(connection: Connection, queue_id: int) -> list[int]:
         QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state.in_(UNFINISHED), is_decided
     )
     in_order = query.order_by(QUEUE_ITEM.c.response_id, QUEUE_ITEM_FLAG.c.flag_id)
-    return list(connection.execute(in_order).scalars())
+    return list(connection.scalars(in_order))
 
 
 def item_by_id(connection: Connection, item_id: int, *, lock: bool = False) -> QueueItem:
@@ -207,14 +205,14 @@ def finished_flags(
     query = by_index(
         flags, QUEUE_ITEM, "ix_queue_item_of_response"
     )  # otherwise SQLite reads all finished items
-    return set(connection.execute(query).scalars())
+    return set(connection.scalars(query))
 
 
 def touched_items(connection: Connection, item_ids: Collection[int], now: datetime) -> set[int]:
     """Return which of these items somebody leases or has reviewed."""
     leased_or_done = LEASE.c.done.is_(True) | (LEASE.c.until > now)
     query = select(LEASE.c.queue_item_id).where(LEASE.c.queue_item_id.in_(item_ids), leased_or_done)
-    return set(connection.execute(query).scalars())
+    return set(connection.scalars(query))
 
 
 def set_item_state(
@@ -232,9 +230,7 @@ def items_of_bulk(connection: Connection, bulk: str) -> list[int]:
     """Return the open items that a bulk action added."""
     conditions = QUEUE_ITEM.c.bulk == bulk, QUEUE_ITEM.c.state == ItemState.OPEN.value
     return list(
-        connection.execute(
-            select(QUEUE_ITEM.c.id).where(*conditions).order_by(QUEUE_ITEM.c.id)
-        ).scalars()
+        connection.scalars(select(QUEUE_ITEM.c.id).where(*conditions).order_by(QUEUE_ITEM.c.id))
     )
 
 
@@ -359,9 +355,7 @@ def decided_states(connection: Connection, flag_ids: Collection[int]) -> dict[in
 def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
     """Close the open flags that are decided and that no queue keeps open any more."""
     query = select(FLAG.c.id).where(FLAG.c.id.in_(flag_ids), FLAG.c.state == FlagState.OPEN.value)
-    set_flag_states(
-        connection, decided_states(connection, connection.execute(query).scalars().all())
-    )
+    set_flag_states(connection, decided_states(connection, connection.scalars(query).all()))
 
 
 def reviews_on(connection: Connection, item_id: int) -> list[Review]:
@@ -380,15 +374,13 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
 def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: str) -> bool:
     """Return whether stored reviews and reveals show that a person saw the judge, or other reviews, on an answer."""
     is_own = and_(REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id)
-    decision = connection.execute(
-        select(REVIEW.c.seen).where(is_own, REVIEW.c.seen.is_not(None))
-    ).scalars()
-    if any(what in parts for parts in decision):
+    seen = connection.scalars(select(REVIEW.c.seen).where(is_own, REVIEW.c.seen.is_not(None)))
+    if any(what in parts for parts in seen):
         return True
     revealed_ids = select(REVIEW.c.id).join(LEASE, LEASE.c.review_id == REVIEW.c.id).where(is_own)
     return any(
         what in (seen_since(connection, id_) or ())
-        for id_ in connection.execute(revealed_ids).scalars().all()
+        for id_ in connection.scalars(revealed_ids).all()
     )
 
 
@@ -400,7 +392,7 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> R
         REVIEW.c.stage == Stage.REVEALED.value,
         is_current(),
     )
-    review_id = connection.execute(query).scalar_one_or_none()
+    review_id = connection.scalar(query)
     return None if review_id is None else find_review(connection, review_id)
 
 
@@ -437,9 +429,9 @@ def leased_where_visible(
     access = exists().where(
         QUEUE_ASSIGNMENT.c.queue_id == item.queue_id, QUEUE_ASSIGNMENT.c.reviewer_id == reviewer_id
     )
-    joined_at = connection.execute(
+    joined_at = connection.scalar(
         select(QUEUE_ITEM.c.joined_at).where(QUEUE_ITEM.c.id == item.id, access)
-    ).scalar_one_or_none()
+    )
     in_sight = (
         select(QUEUE_ITEM.c.id)
         .join(QUEUE, QUEUE.c.id == QUEUE_ITEM.c.queue_id)

@@ -248,10 +248,8 @@ def lock_subject(
     """Lock the answer or the pair that a review is about, or raise NotFound; return the answer, None for a pair."""
     if response_id is not None:
         return lock_response(connection, response_id)
-    if (
-        connection.execute(select(PAIR.c.id).where(PAIR.c.id == pair_id).with_for_update()).first()
-        is None
-    ):
+    pair = select(PAIR.c.id).where(PAIR.c.id == pair_id).with_for_update()
+    if connection.scalar(pair) is None:
         raise NotFound(f"no pair {pair_id}")
     return None
 

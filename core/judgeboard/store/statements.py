@@ -84,7 +84,7 @@ def below_cut(
 
 def any_row(connection: Connection, *conditions: ColumnElement[bool]) -> bool:
     """Return whether any row of the tables in these conditions meets all conditions."""
-    return connection.execute(select(1).where(*conditions).limit(1)).first() is not None
+    return connection.scalar(select(1).where(*conditions).limit(1)) is not None
 
 
 def number_of(connection: Connection, query: Executable) -> int:

@@ -313,7 +313,7 @@ def keep_unchanged(store: Store, response_ids: Collection[int]) -> None:
         query = select(TRACE.c.id).where(
             TRACE.c.response_id.in_(listed(connection, response_ids)), TRACE.c.read_at.is_(None)
         )
-        if connection.execute(query.limit(1)).first() is None:
+        if connection.scalar(query.limit(1)) is None:
             return
     with store.writing() as connection:
         # The lock waits for a process that completes a response. The receiver locks traces in the

@@ -114,7 +114,7 @@ def by_repeat(
     repeated_ids = select(JUDGMENT.c.response_id).where(*first_ask, JUDGMENT.c.repeat > 0)
     # Most versions have no repeats but possibly a million judgments: this check reads none of these
     # judgments.
-    if connection.execute(repeated_ids.limit(1)).first() is None:
+    if connection.scalar(repeated_ids.limit(1)) is None:
         return {}
     query = _query(connection, [version_id], where).where(
         JUDGMENT.c.ask == 0, JUDGMENT.c.response_id.in_(repeated_ids)

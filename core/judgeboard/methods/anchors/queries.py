@@ -35,7 +35,7 @@ def insert_anchor_set(
     """Store a set of anchors, which replaces the earlier set."""
     new = AnchorSet(seed=seed, by=by, at=now)
     inserted = insert(ANCHOR_SET).returning(ANCHOR_SET.c.id)
-    set_id = connection.execute(inserted, new.new_values()).scalar_one()
+    set_id = connection.scalar(inserted, new.new_values())
     connection.execute(
         insert(ANCHOR), [{"anchor_set_id": set_id, "response_id": id_} for id_ in response_ids]
     )
@@ -50,7 +50,7 @@ def anchor_ids(connection: Connection, anchors: AnchorSet) -> tuple[int, ...]:
     """Return the ids of the answers of a set, ascending, without answers that are forgotten."""
     answers = select(ANCHOR.c.response_id).join(RESPONSE, RESPONSE.c.id == ANCHOR.c.response_id)
     query = answers.where(ANCHOR.c.anchor_set_id == anchors.id, RESPONSE.c.answer.is_not(None))
-    return tuple(connection.execute(query.order_by(ANCHOR.c.response_id)).scalars())
+    return tuple(connection.scalars(query.order_by(ANCHOR.c.response_id)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,4 +136,4 @@ def anchor_groups(connection: Connection) -> frozenset[int]:
     """Return the evidence groups of the newest anchors. No prompt is made or chosen with these groups."""
     newest = select(func.max(ANCHOR_SET.c.id)).scalar_subquery()
     groups = select(RESPONSE.c.evidence_group).join(ANCHOR, ANCHOR.c.response_id == RESPONSE.c.id)
-    return frozenset(connection.execute(groups.where(ANCHOR.c.anchor_set_id == newest)).scalars())
+    return frozenset(connection.scalars(groups.where(ANCHOR.c.anchor_set_id == newest)))

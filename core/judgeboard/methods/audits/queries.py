@@ -159,4 +159,4 @@ def count_flagged(connection: Connection, fingerprint: str, response_ids: Collec
         FLAG.c.raise_key == key, FLAG.c.state != FlagState.SUPERSEDED.value
     )
     of_rule = query.where(FLAG.c.rule == SUPREME_DISAGREES)
-    return len(set(connection.execute(of_rule).scalars()) & set(response_ids))
+    return len(set(connection.scalars(of_rule)) & set(response_ids))

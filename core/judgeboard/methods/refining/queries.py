@@ -210,7 +210,7 @@ def lock_attempts(
     roots = select(REFINEMENT.c.root_response_id).where(
         REFINEMENT.c.run_id == run_id, REFINEMENT.c.subject == subject
     )
-    root = connection.execute(roots.limit(1)).scalar()
+    root = connection.scalar(roots.limit(1))
     answers: dict[int, int | None] = {
         number: id_ for number, id_ in attempts.items() if id_ is not None
     }
@@ -252,7 +252,7 @@ def unrefined(
     """Return the next answers to refine after ``after_id``, ordered by id."""
     query = _unrefined(connection, selection, select(RESPONSE.c.id))
     query = query if among is None else query.where(RESPONSE.c.id.in_(among))
-    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
+    return list(connection.scalars(next_by_id(query, after_id, limit=limit)))
 
 
 def count_unrefined(connection: Connection, selection: RefineSelection) -> int:
@@ -308,7 +308,7 @@ def unreflected(
 ) -> list[int]:
     """Return the next answers that need a call after ``after_id``, ordered by id."""
     query = _waiting(connection, selection, select(RESPONSE.c.id))
-    return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
+    return list(connection.scalars(next_by_id(query, after_id, limit=limit)))
 
 
 def reflect_candidates(

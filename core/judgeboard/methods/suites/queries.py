@@ -125,7 +125,7 @@ def insert_cases(connection: Connection, new: Sequence[SuiteCase]) -> None:
 def finished_positions(connection: Connection, suite_run_id: int) -> set[int]:
     """Return the positions of the finished cases, with or without a score."""
     query = select(SUITE_CASE.c.position).where(SUITE_CASE.c.suite_run_id == suite_run_id)
-    return set(connection.execute(query).scalars())
+    return set(connection.scalars(query))
 
 
 @dataclass(frozen=True, slots=True)
