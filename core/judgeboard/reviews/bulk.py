@@ -58,7 +58,7 @@ from judgeboard.store.reviews import (
     reviewed_by_others,
     reviews_of_bulk,
 )
-from judgeboard.store.statements import batches
+from judgeboard.store.statements import batches, grouped
 from judgeboard.store.tables import Flag, Reviewer
 from judgeboard.text import counted
 
@@ -284,22 +284,22 @@ def _decide(
     repeated = {review.response_id for review in earlier_reviews}
     blind = hidden_answers(connection, reviewer.id, responses) - repeated
     in_queue: Collection[int] = ()
-    flags: dict[int, list[Flag]] = {}
     if decision is None:
-        flags = {id_: [] for id_ in responses.keys() - repeated - blind}
+        flags: dict[int, list[Flag]] = {id_: [] for id_ in responses.keys() - repeated - blind}
     else:
         in_queue = reviewed_in_queues(connection, responses, reviewer.id).keys() - repeated - blind
-        for flag in lock_flags(connection, responses):
-            if flag.response_id not in repeated | blind | in_queue:
-                flags.setdefault(flag.response_id, []).append(flag)
+        flags = grouped(
+            (flag.response_id, flag)
+            for flag in lock_flags(connection, responses)
+            if flag.response_id not in repeated | blind | in_queue
+        )
     flag_ids = {id_: tuple(flag.id for flag in of_answer) for id_, of_answer in flags.items()}
-    earlier: dict[int, list[Review]] = {}
-    for review_on_flags in (
+    own_reviews = (
         own_decisions(connection, reviewer.id, flag_ids)
         if flag_ids and decision is not None
         else ()
-    ):
-        earlier.setdefault(review_on_flags.response_id or 0, []).append(review_on_flags)
+    )
+    earlier = grouped((review.response_id or 0, review) for review in own_reviews)
     others = reviewed_by_others(connection, flags, reviewer.id)
     answers_to_label = set() if decision is None else _implied(connection, flags, reviewer)
     reviews: list[Review] = []

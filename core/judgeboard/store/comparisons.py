@@ -12,7 +12,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judgments import step_values
 from judgeboard.store.run_steps import LatestAsk
-from judgeboard.store.statements import batches, insert_or_skip, record_of, rows_with
+from judgeboard.store.statements import batches, grouped, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import COMPARISON, COMPARISON_SCORE, PAIR, RESPONSE, StoredVersion
 from judgeboard.text import storable_or_none
 
@@ -384,7 +384,4 @@ def compared_pairs(
         COMPARISON.c.judge_version_id == version_id
     )
     latest = {tuple(row[:3]): row for row in connection.execute(query.order_by(COMPARISON.c.ask))}
-    pairs: dict[int, list[tuple[Status, str | None]]] = {}
-    for row in latest.values():
-        pairs.setdefault(row.pair_id, []).append((row.status, row.reference))
-    return pairs
+    return grouped((row.pair_id, (row.status, row.reference)) for row in latest.values())

@@ -24,6 +24,7 @@ from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,
+    grouped,
     insert_or_skip,
     rows_of,
     rows_with,
@@ -156,15 +157,14 @@ def modes_of_answers(
     connection: Connection, response_ids: Sequence[int]
 ) -> dict[int, frozenset[str]]:
     """Return the failure modes in the current reviews of these answers, without answers that have none."""
-    modes: dict[int, frozenset[str]] = {}
     query = (
         select(REVIEW.c.response_id, REVIEW_FAILURE_MODE.c.mode)
         .join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
         .where(is_current())
     )
-    for row in rows_with(connection, query, REVIEW.c.response_id, response_ids):
-        modes[row.response_id] = modes.get(row.response_id, frozenset()) | {row.mode}
-    return modes
+    rows = rows_with(connection, query, REVIEW.c.response_id, response_ids)
+    modes = grouped((row.response_id, row.mode) for row in rows)
+    return {response_id: frozenset(of_answer) for response_id, of_answer in modes.items()}
 
 
 def untagged_notes(connection: Connection) -> list[str]:

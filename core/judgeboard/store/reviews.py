@@ -486,11 +486,10 @@ def insert_reviews(connection: Connection, reviews: Sequence[Review]) -> list[in
 
 def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
     """Return the failure modes of each review that has any, ordered by name."""
-    modes: dict[int, tuple[str, ...]] = {}
     query = select(REVIEW_FAILURE_MODE).order_by(REVIEW_FAILURE_MODE.c.mode)
-    for row in rows_with(connection, query, REVIEW_FAILURE_MODE.c.review_id, review_ids):
-        modes[row.review_id] = (*modes.get(row.review_id, ()), row.mode)
-    return modes
+    rows = rows_with(connection, query, REVIEW_FAILURE_MODE.c.review_id, review_ids)
+    modes = grouped((row.review_id, row.mode) for row in rows)
+    return {review_id: tuple(of_review) for review_id, of_review in modes.items()}
 
 
 def scores_of(

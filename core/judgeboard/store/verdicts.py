@@ -333,10 +333,10 @@ def load_rubric_scores(connection: Connection, response_id: int) -> RubricScores
         .where(REVIEW.c.response_id == response_id, is_current(), REVIEW_SCORE.c.value.is_not(None))
         .order_by(REVIEW_SCORE.c.id)
     )
-    people: dict[str, tuple[tuple[str, float], ...]] = {}
-    for dimension, name, value in connection.execute(query):
-        people[dimension] = (*people.get(dimension, ()), (name, value))
-    return RubricScores(tuple(verdicts), people)
+    people = grouped((row.dimension, (row.name, row.value)) for row in connection.execute(query))
+    return RubricScores(
+        tuple(verdicts), {dimension: tuple(scores) for dimension, scores in people.items()}
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,15 @@ from judgeboard.store.grades import ORIGIN
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.responses import Named
 from judgeboard.store.runs import IMPORT, RECEIVED
-from judgeboard.store.statements import AT_ONCE, any_row, batches, first_row, listed, rows_of
+from judgeboard.store.statements import (
+    AT_ONCE,
+    any_row,
+    batches,
+    first_row,
+    grouped,
+    listed,
+    rows_of,
+)
 from judgeboard.store.storing import ASPECTS_ADDED, update_after_withdrawal
 from judgeboard.store.tables import (
     ANSWER_FACT,
@@ -533,12 +541,12 @@ def _referred(
 @cache
 def _children() -> dict[str, list[tuple[Table, str]]]:
     """Return for each table the columns that refer to this table, as (table, column), except columns of traces."""
-    children: dict[str, list[tuple[Table, str]]] = defaultdict(list)
-    for table in METADATA.sorted_tables:
-        if table not in {TRACE, WITHDRAWN_ROW}:
-            for column, parent in _parents(table):
-                children[parent].append((table, column))
-    return dict(children)
+    return grouped(
+        (parent, (table, column))
+        for table in METADATA.sorted_tables
+        if table not in {TRACE, WITHDRAWN_ROW}
+        for column, parent in _parents(table)
+    )
 
 
 @cache

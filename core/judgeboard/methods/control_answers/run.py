@@ -37,7 +37,7 @@ from judgeboard.store.health import (
     suitable_answers,
 )
 from judgeboard.store.responses import last_logged_id
-from judgeboard.store.statements import batches
+from judgeboard.store.statements import batches, grouped
 from judgeboard.store.storing import store_responses
 
 
@@ -389,9 +389,7 @@ def _with_donors(connection: Connection, ids: IntArray) -> Iterator[tuple[_Origi
     # original may read its control answer.
     for batch in batches(ids.tolist(), _AT_ONCE):
         part = read_originals(connection, batch)
-        of_source: dict[str, list[_Original]] = {}
-        for original in part:
-            of_source.setdefault(original[1].source, []).append(original)
+        of_source = grouped((original[1].source, original) for original in part)
         donors = {source: iter([*same[1:], same[0]]) for source, same in of_source.items()}
         yield from ((original, next(donors[original[1].source])) for original in part)
 
