@@ -392,12 +392,9 @@ class ResponseImport(ImportKind[Response]):
         questions differ.
         """
         responses = responses_named(connection, {record.external_id for record in records})
-        received_ids = received_among(
-            connection, [each.id for same_id in responses.values() for each in same_id]
-        )
-        contents = stored_contents(
-            connection, [each.id for same_id in responses.values() for each in same_id]
-        )
+        ids = [each.id for same_id in responses.values() for each in same_id]
+        received_ids = received_among(connection, ids)
+        contents = stored_contents(connection, ids)
         elsewhere: dict[int, int] = {}
         for index, record in enumerate(records):
             same_id = responses.get(record.external_id, [])

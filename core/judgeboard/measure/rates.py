@@ -170,23 +170,12 @@ class RateChoice:
         check_known("target", self.target, get_args(Target))
         if self.by is not None:
             sliced_by(self.by)
-        elsewhere = self.labels_from is not None
-        for is_wrong, message in (
-            (
-                self.by == "judge_version",
-                "a rate is of one judge version: choose it with --judge-version",
-            ),
-            (
-                elsewhere and self.grade != "label",
-                "labels from elsewhere correct the share of bad answers only",
-            ),
-            (
-                elsewhere and self.by is not None,
-                "labels from elsewhere correct one rate, without slices",
-            ),
-        ):
-            if is_wrong:
-                raise BadInput(message)
+        if self.by == "judge_version":
+            raise BadInput("a rate is of one judge version: choose it with --judge-version")
+        if self.labels_from is not None and self.grade != "label":
+            raise BadInput("labels from elsewhere correct the share of bad answers only")
+        if self.labels_from is not None and self.by is not None:
+            raise BadInput("labels from elsewhere correct one rate, without slices")
 
 
 def rate_of(connection: Connection, version: StoredVersion | None, choice: RateChoice) -> Rate:

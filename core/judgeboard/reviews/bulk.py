@@ -139,8 +139,10 @@ def decide_many(
 def last_decided(connection: Connection, reviewer: Reviewer) -> tuple[str, BulkDecided] | None:
     """Return the id and the result of a reviewer's last decision on many answers, None after any later review."""
     bulk_id = newest_bulk(connection, reviewer.id)
-    decided = () if bulk_id is None else bulk_decisions(connection, bulk_id)
-    return None if bulk_id is None else (bulk_id, BulkDecided(decided[0].decision, len(decided)))
+    if bulk_id is None:
+        return None
+    decided = bulk_decisions(connection, bulk_id)
+    return bulk_id, BulkDecided(decided[0].decision, len(decided))
 
 
 @dataclass(frozen=True, slots=True)

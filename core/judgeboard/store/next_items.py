@@ -95,12 +95,9 @@ def own_item(
     ):
         return None
     test_id = _answer_to_test(connection, queue, reviewer_id, numbers["which"]) if test else None
-    repeat_id = (
-        _answer_to_repeat(connection, queue, reviewer_id, now)
-        if test_id is None and repeat
-        else None
-    )
-    response_id = repeat_id if test_id is None else test_id
+    response_id = test_id
+    if response_id is None and repeat:
+        response_id = _answer_to_repeat(connection, queue, reviewer_id, now)
     if response_id is None:
         return None
     first = select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)

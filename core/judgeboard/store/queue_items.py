@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import (
     Connection,
+    Row,
     and_,
     delete,
     exists,
@@ -263,7 +264,9 @@ def unfinished_beside(connection: Connection, item: QueueItem) -> bool:
     )
 
 
-def holding_items(connection: Connection, flag_ids: Collection[int]) -> list[tuple[str, int, int]]:
+def holding_items(
+    connection: Connection, flag_ids: Collection[int]
+) -> Sequence[Row[str, int, int]]:
     """Return (queue, item, reviews needed) of unfinished items in open queues that keep any of these flags open."""
     query = (
         select(QUEUE.c.name, QUEUE_ITEM.c.id, QUEUE_ITEM.c.reviews_needed)
@@ -277,10 +280,7 @@ def holding_items(connection: Connection, flag_ids: Collection[int]) -> list[tup
         .order_by(QUEUE.c.name)
         .distinct()
     )
-    return [
-        (name, item_id, reviews_needed)
-        for name, item_id, reviews_needed in connection.execute(query)
-    ]
+    return connection.execute(query).all()
 
 
 def reviewed_in_queues(

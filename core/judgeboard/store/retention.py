@@ -145,11 +145,11 @@ def _kept_roots(connection: Connection, roots: Collection[int]) -> dict[int, str
     if not reasons:
         return {}
     families = {root: with_derived(connection, [root]) for root in roots}
-    reason_of_root = (
-        (root, next((reasons[id_] for id_ in ids if id_ in reasons), None))
+    return {
+        root: next(reasons[id_] for id_ in ids if id_ in reasons)
         for root, ids in families.items()
-    )
-    return {root: reason for root, reason in reason_of_root if reason is not None}
+        if reasons.keys() & ids
+    }
 
 
 def _keeping() -> Iterator[tuple[str, Select[Any]]]:

@@ -186,13 +186,7 @@ class ReviewRecord:
     @property
     def content(self) -> dict[str, Any]:
         """The parts that have a meaning outside the file."""
-        parts = {
-            "decision": self.decision,
-            "stage": self.stage,
-            "seconds": self.seconds,
-            "seen": self.seen,
-        }
-        return {name: value for name, value in parts.items() if value is not None}
+        return {name: value for name, value in self.columns.items() if value is not None}
 
     @property
     def columns(self) -> dict[str, Any]:

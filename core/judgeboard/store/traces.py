@@ -133,10 +133,9 @@ def _store_traces(
     statement = insert_or_skip(connection, SPAN, "trace_id", "kind", "external_id").returning(
         SPAN.c.trace_id
     )
-    new: dict[int, int] = {}
+    new = Counter[int]()
     for batch in batches(spans):
-        for id_ in connection.scalars(statement, batch):
-            new[id_] = new.get(id_, 0) + 1
+        new.update(connection.scalars(statement, batch))
     updates = [
         {"trace": id_, "more": new[id_], "root": any(span.is_root for span in by_trace[trace_id])}
         for id_, trace_id in sorted((id_, trace_id) for trace_id, id_ in ids.items())
@@ -149,7 +148,7 @@ def _store_traces(
             "root_ended": or_(TRACE.c.root_ended, bindparam("root", type_=TRACE.c.root_ended.type)),
         }
         connection.execute(update_statement.values(last_at=now, state=WAITING, **values), updates)
-    return sum(new.values())
+    return new.total()
 
 
 _RULES = "trace_rules:"  # with the source, the key of a setting

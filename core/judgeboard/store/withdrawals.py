@@ -181,19 +181,12 @@ class _Undo:
     def __init__(self, connection: Connection, batch: ImportBatch, *, with_reviews: bool) -> None:
         self.connection = connection
         self.batch = batch
-        of_batch = (
-            select(table.c.id).where(table.c.import_batch_id == self.batch.id)
+        roots = {
+            table.name: self._scalars(select(table.c.id).where(table.c.import_batch_id == batch.id))
             for table in _STORED_BY_IMPORTS
-        )
-        roots = dict(
-            zip(
-                (table.name for table in _STORED_BY_IMPORTS),
-                map(self._scalars, of_batch),
-                strict=True,
-            )
-        )
-        runs = select(RUN.c.id).where(RUN.c.import_batch_id == self.batch.id)
-        roots = roots | {
+        }
+        runs = select(RUN.c.id).where(RUN.c.import_batch_id == batch.id)
+        roots |= {
             table.name: self._scalars(select(table.c.id).where(table.c.run_id.in_(runs)))
             for table in _RECORDED
         }
