@@ -26,7 +26,7 @@ from judgeboard.people.permissions import (
 from judgeboard.registry.methods import load_object, registrations
 from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Readable, Store
+from judgeboard.store.engine import AdvisoryLock, Readable, Store, take_lock
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import FlagSummary, with_open_flags
 from judgeboard.store.hidden_rows import Seen, count_hidden
@@ -40,7 +40,6 @@ from judgeboard.store.reviewers import (
     change_reviewer,
     checked_name,
     find_reviewer,
-    lock_names,
     people_sign_in,
     reviewers_of,
     store_reviewer,
@@ -110,7 +109,7 @@ def add_person(
     new_role = _checked_role(role)
     with allowed(store, actor, Action.MANAGE_PEOPLE) as connection:
         reviewers_of(connection, SIGNED_IN, lock=True)
-        lock_names(connection)
+        take_lock(connection, AdvisoryLock.REVIEWER_NAMES)
         member = find_reviewer(connection, origin, name)
         if member is None and origin != SIGNED_IN and people_sign_in(connection):
             raise NotFound(
@@ -376,7 +375,7 @@ def ensure_reviewer(store: Store, origin: str, name: str, *, by: Actor | None = 
             f"{tidy} is not a person here. An admin can add them: `judgeboard people add {shlex.quote(tidy)}`"
         )
     with store.writing() as connection:
-        lock_names(connection)
+        take_lock(connection, AdvisoryLock.REVIEWER_NAMES)
         reviewer = find_reviewer(connection, origin, tidy)
         if reviewer is None:
             author = take_up_imports(connection, tidy) if imported else None

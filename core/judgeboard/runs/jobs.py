@@ -31,7 +31,7 @@ from judgeboard.runs.judging import make_judge, options_of_version
 from judgeboard.runs.method import check_limits
 from judgeboard.settings.model import load_settings, provider_key
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Readable, Store
+from judgeboard.store.engine import AdvisoryLock, Readable, Store, take_lock
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.flags import count_at_stake
@@ -41,7 +41,6 @@ from judgeboard.store.jobs import (
     is_continued,
     list_jobs,
     live_workers,
-    lock_requests,
     process_name,
     set_cancelled,
     unfinished_jobs,
@@ -380,7 +379,7 @@ def request_rejudge(
                 )
             job = job.changed(judge=with_last_address(connection, job.judge))
             _check_confirmed(connection, job, confirmed_host)
-            lock_requests(connection)
+            take_lock(connection, AdvisoryLock.JOB_REQUESTS)
             # Refuse a job if the same job has not ended: both would continue the same run and make
             # every call twice.
             for twin in unfinished_jobs(connection):

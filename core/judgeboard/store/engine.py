@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Condition, Lock
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select, text
 from sqlalchemy.exc import (
     ArgumentError,
     DataError,
@@ -128,6 +128,12 @@ class AdvisoryLock(IntEnum):
     ENGINE_TABLES = 7_216_418_207
     LEADER = 7_216_418_208
     ANCHOR_SETS = 7_216_418_209
+
+
+def take_lock(connection: Connection, lock: AdvisoryLock) -> None:
+    """Keep out who takes the same lock until the transaction ends. SQLite needs none: it has only one writer."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(lock.value)))
 
 
 @dataclass(frozen=True, slots=True)

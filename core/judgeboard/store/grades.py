@@ -37,8 +37,8 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, evidence_role, reserved_groups
-from judgeboard.store.engine import kept_while_reading
-from judgeboard.store.reviewers import authors, lock_names, store_reviewer
+from judgeboard.store.engine import AdvisoryLock, kept_while_reading, take_lock
+from judgeboard.store.reviewers import authors, store_reviewer
 from judgeboard.store.reviews import (
     Review,
     ReviewRecord,
@@ -676,7 +676,7 @@ def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[s
     "ines", "Ines" and "Ines " are one person. Several authors with such names that are stored
     already remain several.
     """
-    lock_names(connection)
+    take_lock(connection, AdvisoryLock.REVIEWER_NAMES)
     ids_by_name: dict[str, int] = {}
     ids_by_spelling: dict[str, int] = {}
     for name, id_ in authors(connection):

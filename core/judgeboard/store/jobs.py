@@ -29,7 +29,7 @@ from sqlalchemy import (
 
 from judgeboard.domain import RunState, Status, StepRecord
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import AdvisoryLock, Readable
+from judgeboard.store.engine import Readable
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.runs import Counts, finish_run
 from judgeboard.store.statements import first_row, get_row, number_of, plain_insert, rows_of
@@ -37,12 +37,6 @@ from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER, Job
 
 _NEWEST_FIRST = select(Job).order_by(JOB.c.created_at.desc(), JOB.c.id)
 WAKE_CHANNEL = "judgeboard_work"
-
-
-def lock_requests(connection: Connection) -> None:
-    """Prevent other processes from requesting a job until the transaction ends; SQLite has only one writer anyway."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(AdvisoryLock.JOB_REQUESTS.value)))
 
 
 def wake_workers(connection: Connection) -> None:
@@ -255,7 +249,7 @@ class TaskKey(NamedTuple):
 
 
 def lock_run(connection: Connection, run_id: int) -> None:
-    """Let other workers wait until the transaction ends."""
+    """Let others who lock the run wait until the transaction ends."""
     # Not FOR UPDATE: judgments that refer to the run are stored meanwhile.
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
 

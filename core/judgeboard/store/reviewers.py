@@ -8,7 +8,6 @@ from sqlalchemy import ColumnElement, Connection, func, select, update
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
 from judgeboard.settings.model import load_settings
-from judgeboard.store.engine import AdvisoryLock
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.statements import first_row, insert_or_skip, rows_of
 from judgeboard.store.tables import REVIEW, REVIEWER, Reviewer
@@ -39,12 +38,6 @@ def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | 
     return next(
         (each for each in reviewers_of(connection, origin) if fold(each.name) == fold(name)), None
     )
-
-
-def lock_names(connection: Connection) -> None:
-    """Prevent other processes from storing a person until the transaction ends; SQLite has only one writer anyway."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(AdvisoryLock.REVIEWER_NAMES.value)))
 
 
 def reviewer_by_id(connection: Connection, reviewer_id: int) -> Reviewer | None:

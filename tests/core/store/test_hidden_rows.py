@@ -58,6 +58,7 @@ OF_WRITERS = {
     "job",
     "job_id",
     "lease_count",
+    "lock",
     "mode",
     "new",
     "outcomes",

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, func, insert, select
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.methods.anchors.tables import ANCHOR, ANCHOR_SET, AnchorSet
 from judgeboard.stats.arrays import IntArray
-from judgeboard.store.engine import AdvisoryLock
 from judgeboard.store.grades import Grades, grade_columns, with_scores
 from judgeboard.store.statements import (
     Columns,
@@ -21,12 +20,6 @@ from judgeboard.store.statements import (
     rows_of,
 )
 from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN, Run
-
-
-def lock_anchor_sets(connection: Connection) -> None:
-    """Prevent other processes from storing anchors until the transaction ends; SQLite has only one writer anyway."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(AdvisoryLock.ANCHOR_SETS.value)))
 
 
 def insert_anchor_set(

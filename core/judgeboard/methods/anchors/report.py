@@ -23,7 +23,6 @@ from judgeboard.methods.anchors.queries import (
     anchor_runs,
     first_verdicts,
     insert_anchor_set,
-    lock_anchor_sets,
     newest_anchors,
     verdicts_of_run,
 )
@@ -41,7 +40,7 @@ from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import allocated
 from judgeboard.store.alignments import stored_looks
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import AdvisoryLock, Store, take_lock
 from judgeboard.store.events import record_event
 from judgeboard.store.grades import HALLUCINATED, Grades, graded_reviews
 from judgeboard.store.judge_versions import get_version, list_versions
@@ -111,7 +110,7 @@ def make_anchors(
         why = paragraph((note("no_anchors"), *caveats))
         raise BadInput(f"{why} To import a log: `judgeboard import FILE`")
     with store.writing() as connection:
-        lock_anchor_sets(connection)
+        take_lock(connection, AdvisoryLock.ANCHOR_SETS)
         _check_free(
             connection, replace=replace
         )  # another process may have drawn anchors in the meantime

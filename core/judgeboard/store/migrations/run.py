@@ -4,9 +4,9 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, func, inspect, select, text
+from sqlalchemy import Connection, inspect, text
 
-from judgeboard.store.engine import AdvisoryLock
+from judgeboard.store.engine import AdvisoryLock, take_lock
 from judgeboard.store.jobs import interrupt_work
 from judgeboard.store.tables import METADATA
 from judgeboard.store.triggers import install_guards, install_search
@@ -30,8 +30,7 @@ def run_upgrade(connection: Connection) -> None:
     Triggers have no versions: they are created again after every upgrade. No process works during
     an upgrade, so jobs and runs that have not ended become interrupted ones.
     """
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(AdvisoryLock.UPGRADES.value)))
+    take_lock(connection, AdvisoryLock.UPGRADES)
     if not inspect(connection).has_table("alembic_version"):
         METADATA.create_all(connection)
         command.stamp(alembic_config(connection), "head")
