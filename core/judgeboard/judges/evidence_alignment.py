@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from judgeboard.domain import Claim, checked_groundedness
 from judgeboard.judges.words import (
+    LONGEST_READ,
     content_words,
     first_characters,
     only_declines,
@@ -31,8 +32,6 @@ FITTING_SHARE = 0.5
 COMMON = 200
 """A word that occurs in more places than this only ranks the places that rarer words found."""
 FINALISTS = 20
-LONGEST_READ = 500_000
-"""Characters of an answer, and of all passages, whose words are compared. Later sentences have no place by words."""
 
 _BREAK = re.compile(r"\s+")
 
@@ -80,7 +79,7 @@ def align(
     is linear in the length of the texts: common words are not used to look for places, and only the
     first 500,000 characters are compared.
     """
-    index = _indexed(first_characters(tuple(passages or ()), LONGEST_READ))
+    index = _indexed(first_characters(tuple(passages or ())))
     spans = sentence_spans(answer)
     # The quotes of a judge, by sentence. The claim with the largest overlap counts.
     overlaps: dict[int, int] = {}
@@ -107,7 +106,7 @@ def align(
                 quotes[place] = AlignedSentence(
                     start, end, claim.passage, claim.passage_start, claim.passage_end, "quote"
                 )
-    compared = answer[:LONGEST_READ]
+    compared = answer[:LONGEST_READ]  # later sentences have no place by words
     return tuple(
         quotes.get(place) or _best(*span, compared, index) for place, span in enumerate(spans)
     )

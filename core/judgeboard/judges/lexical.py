@@ -6,6 +6,7 @@ from functools import lru_cache
 from judgeboard.domain import NO_QUESTION, JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.judges.judge import JudgeOptions
 from judgeboard.judges.words import (
+    LONGEST_READ,
     STOP_WORDS,
     Word,
     content_words,
@@ -108,8 +109,6 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
 
 
 MOST_NAMED = 12
-LONGEST_READ = 500_000
-"""Characters of an answer, of a query, and of all passages that are compared."""
 FORMULA = 2
 """The version of the formula and the word lists; every change of either gives a new judge version."""
 
@@ -124,7 +123,7 @@ def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -
     without content words. Without a query, quality is None. Only the first 500,000 characters of
     long texts are read. Deterministic.
     """
-    compared_passages = first_characters(passages or (), LONGEST_READ)
+    compared_passages = first_characters(passages or ())
     tally = overlap(query[:LONGEST_READ], answer[:LONGEST_READ], compared_passages)
     if not query and passages is None:
         return Verdict(status=Status.ERROR, error=NO_QUESTION)

@@ -146,13 +146,18 @@ def _tokens(text: str) -> list[str]:
     return _token().findall(unicodedata.normalize("NFKC", text))
 
 
-def first_characters(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
-    """Return texts with the first ``limit`` characters of all texts together."""
-    if sum(map(len, texts)) <= limit:
+LONGEST_READ = 500_000
+"""Characters of an answer, of a query, and of all passages that are compared."""
+
+
+def first_characters(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return texts with the first 500,000 characters of all texts together."""
+    if sum(map(len, texts)) <= LONGEST_READ:
         return texts
     ends = itertools.accumulate(map(len, texts))
     return tuple(
-        text[: max(0, limit - end + len(text))] for text, end in zip(texts, ends, strict=True)
+        text[: max(0, LONGEST_READ - end + len(text))]
+        for text, end in zip(texts, ends, strict=True)
     )
 
 

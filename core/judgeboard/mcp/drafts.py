@@ -139,17 +139,16 @@ def add_draft(
 def list_drafts(
     connection: Connection,
     *,
-    state: DraftState | None = DraftState.OPEN,
     response_id: int | None = None,
     by: str | None = None,
     most: int = MOST_LISTED,
 ) -> list[MachineDraft]:
-    """Return the latest drafts, the newest first: of a state (None: any), about an answer, of an agent.
+    """Return the latest open drafts, the newest first: about an answer, of an agent.
 
     A reader gets no draft about an answer if a part of the answer is hidden until the reader's
     review: the agent may have read this part.
     """
-    columns = {"state": state, "response_id": response_id, "by": by}
+    columns = {"state": DraftState.OPEN, "response_id": response_id, "by": by}
     conditions = [MACHINE_DRAFT.c[name] == value for name, value in columns.items() if value]
     query = select(MachineDraft).where(*conditions).order_by(MACHINE_DRAFT.c.id.desc())
     viewer = viewer_of(connection)

@@ -523,7 +523,7 @@ def flags_to_supersede(store: Readable, **thresholds: object) -> int:
     total, last_id = 0, 0
     with store.reading() as connection:
         check_primary_judge(connection)
-        while ids := with_open_flags(connection, after=last_id, limit=AT_ONCE):
+        while ids := with_open_flags(connection, after=last_id):
             total += count_to_supersede(connection, ids, thresholds)
             last_id = ids[-1]
     return total

@@ -294,7 +294,7 @@ def uncompared(connection: Connection) -> list[BothOrders]:
         .where(PAIR.c.response_a_id.is_not(None), PAIR.c.response_b_id.is_not(None))
         .order_by(PAIR.c.id)
     )
-    questions, no_asks = question_groups(connection), {"asked_ab": False, "asked_ba": False}
+    questions = question_groups(connection)
     return [
         BothOrders(
             0,
@@ -304,7 +304,8 @@ def uncompared(connection: Connection) -> list[BothOrders]:
             OVERALL,
             None,
             None,
-            **no_asks,
+            asked_ab=False,
+            asked_ba=False,
             gold=gold,
             question=questions[id_],
         )

@@ -63,6 +63,7 @@ from judgeboard.store.runs import AskMode
 from judgeboard.store.settings import RulesInForce
 from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import (
+    AT_ONCE,
     Columns,
     TextColumn,
     count_rows,
@@ -504,12 +505,12 @@ def count_raised(connection: Connection, after: int, at: datetime) -> int:
     return count_rows(connection, FLAG, FLAG.c.id > after, FLAG.c.created_at == at)
 
 
-def with_open_flags(connection: Connection, *, after: int, limit: int) -> list[int]:
-    """Return the ids of responses that have an open flag, ascending, above the id ``after``."""
+def with_open_flags(connection: Connection, *, after: int) -> list[int]:
+    """Return the next 1,000 ids above ``after`` of responses that have an open flag, ascending."""
     query = select(FLAG.c.response_id).where(
         FLAG.c.state == FlagState.OPEN, FLAG.c.response_id > after
     )
-    return list(connection.scalars(query.distinct().order_by(FLAG.c.response_id).limit(limit)))
+    return list(connection.scalars(query.distinct().order_by(FLAG.c.response_id).limit(AT_ONCE)))
 
 
 def failing_answers(connection: Connection) -> dict[str, int]:

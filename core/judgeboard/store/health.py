@@ -349,9 +349,10 @@ def read_originals(connection: Connection, ids: Sequence[int]) -> list[tuple[int
         "passages",
         "query_type",
         "generator_model",
+        "reference",
+        "asked_at",
     )
-    columns = (*names, "reference", "asked_at")
-    query = select(*(RESPONSE.c[name] for name in columns)).where(RESPONSE.c.id.in_(ids))
+    query = select(*(RESPONSE.c[name] for name in names)).where(RESPONSE.c.id.in_(ids))
     originals = {
         row.id: record_of(Response, row)
         for row in connection.execute(query)

@@ -38,7 +38,7 @@ from judgeboard.store.reviews import (
     is_current,
 )
 from judgeboard.store.sql_compiler import by_index
-from judgeboard.store.statements import AT_ONCE, any_row, batches, record_of, rows_of, rows_with
+from judgeboard.store.statements import any_row, batches, record_of, rows_of, rows_with
 from judgeboard.store.tables import (
     DRAFT,
     LEASE,
@@ -273,7 +273,7 @@ def compared_reviews(connection: Connection, reviewer_id: int) -> list[ComparedR
     }
     on_items = {
         item_id: of_item
-        for batch in batches(sorted({*items, *gold_items.values(), *first_items.values()}), AT_ONCE)
+        for batch in batches(sorted({*items, *gold_items.values(), *first_items.values()}))
         for item_id, of_item in reviews_on_items(connection, batch).items()
     }
     results = []

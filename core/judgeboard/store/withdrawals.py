@@ -38,7 +38,6 @@ from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.responses import Named
 from judgeboard.store.runs import IMPORT, RECEIVED
 from judgeboard.store.statements import (
-    AT_ONCE,
     any_row,
     batches,
     first_row,
@@ -134,11 +133,9 @@ def get_batch(connection: Connection, batch_id: int | None) -> ImportBatch:
     return batch
 
 
-def plan_undo(
-    connection: Connection, batch_id: int | None = None, *, with_reviews: bool = False
-) -> ImportUndo:
-    """Return what `withdraw_import` would withdraw. Nothing changes; the errors are the same."""
-    return _Undo(connection, get_batch(connection, batch_id), with_reviews=with_reviews).result()
+def plan_undo(connection: Connection, batch_id: int | None = None) -> ImportUndo:
+    """Return what `withdraw_import` would withdraw by default. Nothing changes; the errors are the same."""
+    return _Undo(connection, get_batch(connection, batch_id), with_reviews=False).result()
 
 
 def withdraw_import(
@@ -589,7 +586,7 @@ def _delete(connection: Connection, table: Table, keys: Collection[Key]) -> None
         *(column == bindparam(f"key_{column.name}") for column in columns)
     )
     names = [f"key_{column.name}" for column in columns]
-    for batch in batches(sorted(keys), AT_ONCE):
+    for batch in batches(sorted(keys)):
         connection.execute(statement, [dict(zip(names, key, strict=True)) for key in batch])
 
 

@@ -7,11 +7,12 @@ import pytest
 
 from judgeboard.judges.evidence_alignment import align, is_right_refusal
 from judgeboard.judges.grade import GRADE_FORM
-from judgeboard.judges.lexical import LONGEST_READ, lexical_verdict
+from judgeboard.judges.lexical import lexical_verdict
 from judgeboard.judges.pairwise import solution_form
 from judgeboard.judges.rag import VerdictForm
 from judgeboard.judges.rating import rating_form
 from judgeboard.judges.words import (
+    LONGEST_READ,
     cited_numbers,
     only_declines,
     sentence_spans,

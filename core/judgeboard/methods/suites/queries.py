@@ -79,14 +79,15 @@ def get_suite_run(connection: Connection, run_id: int) -> StoredSuiteRun:
     return _stored(row)
 
 
-def list_suite_runs(
-    connection: Connection, name: str | None = None, *, limit: int = 200
-) -> list[StoredSuiteRun]:
-    """Return suite runs, newest first, of one suite if ``name`` is set."""
+_MOST_LISTED = 200
+
+
+def list_suite_runs(connection: Connection, name: str | None = None) -> list[StoredSuiteRun]:
+    """Return the latest suite runs (at most 200), newest first, of one suite if ``name`` is set."""
     query = _RUNS if name is None else _RUNS.where(SUITE_RUN.c.name == name)
     return [
         _stored(row)
-        for row in connection.execute(query.order_by(SUITE_RUN.c.id.desc()).limit(limit))
+        for row in connection.execute(query.order_by(SUITE_RUN.c.id.desc()).limit(_MOST_LISTED))
     ]
 
 

@@ -117,10 +117,10 @@ class SuiteResult(SuiteRun):
         return CTRL_C if self.account.exit_code == CTRL_C else self.gate.code
 
 
-def list_results(store: Readable, name: str | None = None, *, limit: int = 200) -> list[SuiteRun]:
-    """Return the runs of all suites or of one suite, newest first."""
+def list_results(store: Readable, name: str | None = None) -> list[SuiteRun]:
+    """Return the latest runs (at most 200) of all suites or of one suite, newest first."""
     with store.reading() as connection:
-        return _suite_runs(connection, queries.list_suite_runs(connection, name, limit=limit))
+        return _suite_runs(connection, queries.list_suite_runs(connection, name))
 
 
 def suite_result(
