@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Literal, NamedTuple, get_args
 
 from judgeboard.domain import TEXT_FILTERS, FlagState, ResponseKind, Status, with_fields
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, check_known
 from judgeboard.text import EPOCH, counted, day_words, number_words, unstorable, utc_day
 
 USER_SIDES = ("down", "middle", "up", "none")
@@ -276,12 +276,15 @@ class RowFilter:
             metadata_condition(condition)
         for condition in self.own_labels:
             own_label_condition(condition)
-        _check_choices("status", self.statuses, tuple(Status))
-        _check_choices("state", self.states, tuple(FlagState))
-        _check_choices("kind", self.kinds, tuple(ResponseKind))
-        _check_choices("user", (self.user,), USER_SIDES)
-        _check_choices("judge_side", (self.judge_side,), JUDGE_SIDES)
-        _check_choices("unscored", (self.unscored,), get_args(ScoreName))
+        for status in self.statuses:
+            check_known("status", status, tuple(Status))
+        for state in self.states:
+            check_known("state", state, tuple(FlagState))
+        for kind in self.kinds:
+            check_known("kind", kind, tuple(ResponseKind))
+        check_known("user", self.user, USER_SIDES)
+        check_known("judge_side", self.judge_side, JUDGE_SIDES)
+        check_known("unscored", self.unscored, get_args(ScoreName))
         _check_range("score", self.min_score, self.max_score, 0, 1)
         _check_range("quality", self.min_quality, self.max_quality, 1, 4)
         if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
@@ -363,10 +366,10 @@ def parse_where(conditions: Sequence[str]) -> RowFilter:
             name = DAY_FIELDS[field]
             parsed = utc_day(datetime(day.year, day.month, day.day, tzinfo=UTC))
         elif field == "time":
-            _check_choices("time", (value,), ("none",))
+            check_known("time", value, ("none",))
             name, parsed = "no_time", True
         elif field == "graded":
-            _check_choices("graded", (value,), ("yes", "no"))
+            check_known("graded", value, ("yes", "no"))
             parsed = value == "yes"
         elif field in SCORE_FIELDS:
             try:
@@ -399,12 +402,6 @@ def conditions_of(where: RowFilter) -> list[str]:
     if where.graded is not None:
         texts.append(f"graded={'yes' if where.graded else 'no'}")
     return [*texts, "time=none"] if where.no_time else texts
-
-
-def _check_choices(name: str, values: Sequence[str | None], choices: Sequence[str]) -> None:
-    for value in values:
-        if value is not None and value not in choices:
-            raise BadInput(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
 def _check_range(name: str, low: float | None, high: float | None, least: int, most: int) -> None:
