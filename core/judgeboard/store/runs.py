@@ -64,7 +64,7 @@ class AskCounts:
     error: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "asked", self.ok + self.unparsable + self.refused + self.error)
+        object.__setattr__(self, "asked", sum(self.by_status.values()))
 
     @classmethod
     def of(cls, counts: Mapping[Any, int]) -> Self:
@@ -74,12 +74,7 @@ class AskCounts:
     @property
     def by_status(self) -> dict[str, int]:
         """The four counts by status."""
-        return {
-            "ok": self.ok,
-            "unparsable": self.unparsable,
-            "refused": self.refused,
-            "error": self.error,
-        }
+        return {status.value: getattr(self, status.value) for status in Status}
 
     def words(self, asked: str = "asked") -> str:
         """Return the sum in words: "10 asked = 8 ok + 1 unparsable + 0 refused + 1 error"."""
@@ -215,16 +210,9 @@ class Counts(AskCounts):
     def __add__(self, other: Self) -> Self:
         """Return the sum of both counts and of the known costs."""
         costs = [each.cost_micro for each in (self, other) if each.cost_micro is not None]
-        return type(self)(
-            ok=self.ok + other.ok,
-            unparsable=self.unparsable + other.unparsable,
-            refused=self.refused + other.refused,
-            error=self.error + other.error,
-            cost_micro=sum(costs) if costs else None,
-            unpriced=self.unpriced + other.unpriced,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
+        names = (*map(str, Status), "unpriced", "prompt_tokens", "completion_tokens")
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return type(self)(**sums, cost_micro=sum(costs) if costs else None)
 
     @property
     def total_cost_micro(self) -> int | None:
