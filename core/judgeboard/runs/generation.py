@@ -23,9 +23,9 @@ from judgeboard.llm.chat import (
     text_of,
 )
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.runs.jobs import judge_with_key, with_last_address
 from judgeboard.runs.judging import make_judge, with_environment
 from judgeboard.runs.method import Begun, Method, R
+from judgeboard.runs.named_judges import at_last_address
 from judgeboard.runs.runner import S, T
 from judgeboard.store.engine import Store
 from judgeboard.store.generations import JudgedAnswer, judged_answers, stored_ids
@@ -66,11 +66,7 @@ def function_endpoint(function: Chat) -> ModelEndpoint:
 def judge_for_call(store: Store | None, kind: str, options: dict[str, object]) -> Judge:
     """Return the judge of a live call. The default address is that of the judge's last run in ``store``."""
     judge: dict[str, Any] = {"kind": kind, **options}
-    if store is not None:
-        with store.reading() as connection:
-            judge_with_address = with_last_address(connection, judge)
-        judge = judge if judge_with_address == judge else judge_with_key(judge_with_address)
-    return make_judge(**judge)
+    return make_judge(**judge if store is None else at_last_address(store, make_judge, judge))
 
 
 class GeneratingMethod(Method[T, S, R]):
