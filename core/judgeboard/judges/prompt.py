@@ -291,7 +291,7 @@ def examples_part(examples: Sequence[Example], *, score_names: Sequence[str] | N
 def check_examples(
     file: YamlFile, examples: Sequence[Example], ranges: Mapping[str, tuple[float, float, bool]]
 ) -> None:
-    """Check the scores of a file's examples; ``known`` has (lowest, highest, must be an integer) by score name."""
+    """Check the scores of a file's examples; ``ranges`` has (lowest, highest, must be an integer) by score name."""
     for place, example in enumerate(examples):
         if not example.scores:
             raise file.fail("an example needs a score", "examples", place, "scores")

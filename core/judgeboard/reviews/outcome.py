@@ -260,9 +260,9 @@ class Conflict:
 def open_conflicts(
     connection: Connection, queue: str | None = None, *, after: int | None = None, limit: int = 50
 ) -> ConflictPage:
-    """Return up to 1,000 items of one queue or of all open queues that need an adjudication, the oldest first.
+    """Return up to ``limit`` items of one queue or of all open queues that need an adjudication, the oldest first.
 
-    ``after`` is the ``next`` of the previous page.
+    ``limit`` is at most 1,000. ``after`` is the ``next`` of the previous page.
     """
     queue_id = None if queue is None else queue_named(connection, queue).id
     return _page(
@@ -271,7 +271,7 @@ def open_conflicts(
 
 
 def own_conflicts(connection: Connection, reviewer_id: int, *, limit: int = 50) -> ConflictPage:
-    """Return up to 1,000 items that a person reviewed and whose reviews differ, the newest first."""
+    """Return up to ``limit`` items that a person reviewed and whose reviews differ, the newest first."""
     return _page(connection, own_conflict_rows(connection, reviewer_id, limit=limit + 1), limit)
 
 
