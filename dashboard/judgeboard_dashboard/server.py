@@ -30,8 +30,8 @@ from judgeboard.errors import BadInput
 from judgeboard.receiving.http import HttpTransport
 from judgeboard.receiving.keys import from_own_page, is_loopback
 from judgeboard.receiving.receiver import Receiver, asked_transports
-from judgeboard.runs.duties import DUTIES
 from judgeboard.runs.shutdown import end_in_time
+from judgeboard.runs.work import DUTIES
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import database_url
 from judgeboard.store.opening import open_store

@@ -14,7 +14,7 @@ from judgeboard.domain import Action, AlertCondition, MessageKind
 from judgeboard.errors import JudgeboardError
 from judgeboard.measure.alarms import watch
 from judgeboard.people.permissions import Actor, allowed
-from judgeboard.runs.duties import Duty
+from judgeboard.runs.work import Duty
 from judgeboard.store.alerts import (
     close_event,
     get_delivery,

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from judgeboard.errors import NotFound
-from judgeboard.runs.duties import duties
 from judgeboard.runs.rejudge_jobs import RejudgeJob
 from judgeboard.runs.rule_jobs import RuleJob
-from judgeboard.runs.work import Entry, Outstanding, QueuedEntry, Step, Work
+from judgeboard.runs.work import Entry, Outstanding, QueuedEntry, Step, Work, duties
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import live_workers, unfinished_jobs
 from judgeboard.store.outages import Outage, is_outage

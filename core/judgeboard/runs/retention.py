@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from judgeboard.runs.duties import Duty
+from judgeboard.runs.work import Duty
 from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store

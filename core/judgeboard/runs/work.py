@@ -4,16 +4,22 @@ The run and the stored judgments are the truth. Nothing else is kept, so work go
 or a restart. A chunk skips answers that are judged already.
 """
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from sqlalchemy import Connection
+
 from judgeboard.domain import Verdict
+from judgeboard.registry.methods import load_object
 from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import Answered
 from judgeboard.store.engine import Store
+from judgeboard.store.tables import RULES
 
 if TYPE_CHECKING:
     from anyio import CancelScope
@@ -201,3 +207,32 @@ def room(outstanding: Outstanding, workers: int, concurrency: int) -> int:
     """Return how many answers may be enqueued now."""
     chunks = CHUNKS_AHEAD * max(1, workers) - outstanding.chunks
     return max(0, chunks) * chunk_size(concurrency)
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """What workers do again and again beside judging, one worker at a time for each key.
+
+    Args:
+        kind: The kind of the duty's entries.
+        due: Returns the keys that are due now, None if nothing is set up that could be due; called
+            in the leading worker.
+        do: Does one key for a worker (an executor id), and ends early when the event is set.
+    """
+
+    kind: str
+    due: Callable[[Connection], list[str] | None]
+    do: Callable[[Store, str, str, threading.Event], None]
+
+
+DUTIES = (
+    *(rules.duty for rules in RULES.values() if rules.duty is not None),
+    "judgeboard.runs.retention:RETENTION",
+)
+"""The place of each `Duty`. Duties are loaded by name, because duties use packages above the workers."""
+
+
+@cache
+def duties() -> dict[str, Duty]:
+    """Return each `Duty` by the kind of the entries."""
+    return {duty.kind: duty for duty in map(load_object, DUTIES)}

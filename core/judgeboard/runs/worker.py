@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judgeboard.errors import BadInput
-from judgeboard.runs.duties import duties
 from judgeboard.runs.leader import Leader, log_failure, work_keys, work_of
 from judgeboard.runs.share import Shares
-from judgeboard.runs.work import JUDGE, Entry
+from judgeboard.runs.work import JUDGE, Entry, duties
 from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
 from judgeboard.store.file_locks import FileLock

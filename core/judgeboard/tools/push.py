@@ -19,8 +19,8 @@ from judgeboard.domain import Action
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.registry.tools import tools
-from judgeboard.runs.duties import Duty
 from judgeboard.runs.rules import checked_name
+from judgeboard.runs.work import Duty
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
