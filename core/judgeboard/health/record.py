@@ -24,7 +24,7 @@ from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.stats.ratings import SCALES, positions_of_codes
 from judgeboard.store import health
-from judgeboard.store.comparisons import PLAIN, load_comparisons
+from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
 from judgeboard.store.health import (
     ControlScores,
     FeedbackScores,
@@ -36,7 +36,6 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.overview import count_log
 from judgeboard.store.preferences import is_one_order, order_verdicts
 from judgeboard.store.sql_compiler import row_limits
-from judgeboard.store.statements import grouped
 from judgeboard.store.tables import StoredVersion
 from judgeboard.store.verdicts import repeated_answers
 
@@ -234,7 +233,9 @@ def read_record(
         generators = health.judged_generators(connection, version.id)
         verdicts = load_comparisons(connection, [version.id], condition=PLAIN)
         one_order = is_one_order(version, verdicts)
-        by_aspect = grouped((verdict.aspect, verdict) for verdict in verdicts)
+        by_aspect: dict[str, list[BothOrders]] = {}
+        for verdict in verdicts:
+            by_aspect.setdefault(verdict.aspect, []).append(verdict)
         earlier = JudgeRecord(
             version=version,
             models=models,

@@ -16,7 +16,6 @@ from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.issues import modes_of_answers
 from judgeboard.store.reviews import Review
 from judgeboard.store.settings import thresholds
-from judgeboard.store.statements import grouped
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts, person_reviews
 
 
@@ -136,9 +135,10 @@ def missed_modes(source: PairSource, version_id: int) -> Result:
         zip(bad.response_ids.tolist(), (bad.judge != labels.scale.bad).tolist(), strict=True)
     )
     modes = modes_of_answers(source.connection, list(misses))
-    of_mode = grouped(
-        (name, misses[response_id]) for response_id, names in modes.items() for name in names
-    )
+    of_mode: dict[str, list[bool]] = {}
+    for response_id, names in modes.items():
+        for name in names:
+            of_mode.setdefault(name, []).append(misses[response_id])
     order = sorted(of_mode, key=lambda mode: (-sum(of_mode[mode]), -len(of_mode[mode]), mode))
     shares = share_intervals(
         [sum(of_mode[mode]) for mode in order], [len(of_mode[mode]) for mode in order]

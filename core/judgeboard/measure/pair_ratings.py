@@ -28,6 +28,7 @@ from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import (
+    CurrentPreference,
     PairFacts,
     codes,
     counted_preferences,
@@ -40,7 +41,6 @@ from judgeboard.store.preferences import (
     side_of,
 )
 from judgeboard.store.reviewers import reviewer_names
-from judgeboard.store.statements import grouped
 from judgeboard.store.tables import StoredVersion
 
 SIDES = tuple(map(str, Preference))
@@ -135,7 +135,9 @@ class PairRatings:
 
     def rated_twice(self) -> RatedTwice:
         """Return people's first and last preference on pairs that they reviewed repeatedly (such as in both orders)."""
-        reviews = grouped(((each.pair_id, each.reviewer_id), each) for each in self._blind)
+        reviews: dict[tuple[int, int], list[CurrentPreference]] = {}
+        for each in self._blind:
+            reviews.setdefault((each.pair_id, each.reviewer_id), []).append(each)
         again = [
             sorted(rows, key=lambda each: each.review_id)
             for rows in reviews.values()

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
@@ -50,7 +50,6 @@ from judgeboard.store.tables import (
     Run,
     StoredVersion,
 )
-from judgeboard.text import EPOCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -548,6 +547,7 @@ def method_costs_since(connection: Connection, since: datetime) -> dict[str, Cou
     return costs
 
 
+_EVER = datetime.min.replace(tzinfo=UTC)
 # One statement, made once: pages and commands ask again and again while a run goes on.
 _COUNTS_OF_RUNS = union_all(
     *(
@@ -560,7 +560,7 @@ _COUNTS_OF_RUNS = union_all(
 
 
 def run_counts(
-    connection: Connection, run_ids: Collection[int], *, since: datetime = EPOCH
+    connection: Connection, run_ids: Collection[int], *, since: datetime = _EVER
 ) -> dict[int, Counts]:
     """Return the counts of each of these runs; ``since`` excludes calls that were stored earlier."""
     counts = counts_by(connection, _COUNTS_OF_RUNS, {"run_ids": list(run_ids), "since": since})

@@ -30,7 +30,6 @@ from judgeboard.methods.refining.tables import (
 )
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.jobs import lock_run
 from judgeboard.store.responses import Origin, next_by_id, read_origins
 from judgeboard.store.statements import (
     columns_of,
@@ -201,7 +200,7 @@ def lock_attempts(
     connection: Connection, run_id: int, subject: str
 ) -> dict[int, int | None] | None:
     """Lock a run and return the response of each attempt by number, 0 for the logged answer; None without attempts."""
-    lock_run(connection, run_id)
+    connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
     query = select(GENERATION.c.number, GENERATION.c.response_id).where(
         GENERATION.c.run_id == run_id, GENERATION.c.subject == subject
     )
