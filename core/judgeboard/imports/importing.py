@@ -68,8 +68,8 @@ class ImportSummary:
     of other kinds. ``tool_source`` is the source of the tool, if no source was chosen. ``mapping``,
     ``left_out``, ``unread`` and ``encoding`` come from the `Reading`. ``dates`` shows how dates
     with the year last were read, if the file decided. ``flags`` counts the flags that the new rows
-    raised. ``number`` is the number of the import, None if nothing was stored. ``earlier`` has the
-    numbers of the imports with the differing rows.
+    raised, 0 in a dry run. ``number`` is the number of the import, None if nothing was stored.
+    ``earlier`` has the numbers of the imports with the differing rows.
     """
 
     file: str
@@ -391,13 +391,14 @@ class _Rows:
             batch_id: int | None = self._started_batch(connection, now)
             newest_flag = latest_flag(connection)
             outcome = self.kind.store(connection, self.records, now)
-            flags = count_raised(connection, newest_flag, now)
             # A file with nothing new stores nothing, not even an import batch.
             if self.summary.dry_run or not (outcome.new or outcome.feedback_added):
                 attempt.rollback()
                 batch_id = self.batch.id
             else:
                 attempt.commit()
+            # After the rollback of a dry run, which would count the same flags in several batches.
+            flags = count_raised(connection, newest_flag, now)
         self.batch.id = batch_id
         self.summary.flags += flags
         return outcome

@@ -125,6 +125,12 @@ def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store, log, write, 
     assert not (tmp_path / "more.jsonl.rejected.jsonl").exists()
 
 
+@on_sqlite
+def test_a_dry_run_counts_no_flags(store, write):
+    path = write("poor.jsonl", answer(1, feedback="down"))
+    assert [import_file(store, path, dry_run=dry_run).flags for dry_run in (True, False)] == [0, 1]
+
+
 GRADE = {"response_id": "a1", "annotator": "Ada", "quality": 2}
 
 
