@@ -18,6 +18,7 @@ from judgeboard.runs.work import Duty
 from judgeboard.store.alerts import (
     close_event,
     get_delivery,
+    latest_error,
     resolve_event,
     store_delivery,
     store_event,
@@ -100,6 +101,7 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
     """Evaluate the active rules that nobody has evaluated for ``every``, and store events and messages.
 
     Each rule is evaluated by one process at a time. Any number of evaluations find the same events.
+    A rule has a problem while it cannot be evaluated or its latest message was not sent.
     """
     with store.reading() as connection:
         active = active_rules(connection, AlertRule)
@@ -111,9 +113,10 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
     with store.writing() as connection:
         rules = [rule for rule in rules_due if take_rule(connection, rule, "evaluated_at", now)]
     for rule in rules:
-        problem = None
         try:
             _evaluate_rule(store, rule, now)
+            with store.reading() as connection:
+                problem = latest_error(connection, rule.id)
         except Exception as error:  # noqa: BLE001 - whatever the database raises: the other rules go on
             is_expected = isinstance(error, JudgeboardError)
             problem = str(error) if is_expected else f"{type(error).__name__}, see the log"

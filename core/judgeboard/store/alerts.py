@@ -201,6 +201,16 @@ def end_attempt(
     )
 
 
+def latest_error(connection: Connection, rule_id: int) -> str | None:
+    """Return why the latest message of a rule to one of the destinations was not sent; None if each was sent."""
+    has_outcome = ~_WAITING | ALERT_DELIVERY.c.error.is_not(None)
+    query = select(ALERT_DELIVERY.c.destination, ALERT_DELIVERY.c.error).where(
+        ALERT_DELIVERY.c.alert_rule_id == rule_id, has_outcome
+    )
+    latest = dict(connection.execute(query.order_by(ALERT_DELIVERY.c.id)).all())
+    return next(filter(None, latest.values()), None)
+
+
 def latest_deliveries(
     connection: Connection, *, limit: int = 50
 ) -> list[tuple[str, AlertDelivery]]:

@@ -124,6 +124,20 @@ def test_a_message_is_tried_again_with_back_off_and_fails_in_the_end(sqlite_stor
     assert "503" in delivery.error
 
 
+@on_sqlite
+def test_a_rule_has_a_problem_until_its_latest_message_is_sent(store, hook):
+    add(store, remind="never", to=(*TO_HOOK, "slack:env:HOOK_URL"))
+    problems = []
+    for minute, status in ((0, 503), (1, 503), (2, 200), (3, 200)):
+        hook.status = status
+        check(store, START + minute * MINUTE)
+        problems.append(rules(store)[0].problem)
+    assert [problem is not None and "503" in problem for problem in problems] == [
+        *(False, True),
+        *(True, False),
+    ]
+
+
 def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_send_once(
     store, hook
 ):
