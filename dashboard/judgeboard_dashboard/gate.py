@@ -72,9 +72,15 @@ def let_in() -> bool:
             )
             button("Sign out", key="sign_out", icon=":material/logout:", on_click=sign_out)
             return False
+        forms = [way.form for way in ways() if way.form and way.is_on()]
+        if not (forms or configuration.providers):
+            invitation = (
+                "A proxy in front of this server signs people in, but its header did not arrive. "
+                "Open these pages at the address of the proxy."
+            )
         _plain(invitation)
         with in_row("sign_in"):
-            for form in [way.form for way in ways() if way.form and way.is_on()]:
+            for form in forms:
                 button(
                     "Sign in with a password",
                     key=f"sign_in_{form}",

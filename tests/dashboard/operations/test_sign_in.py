@@ -530,3 +530,13 @@ def test_people_from_before_sign_in_are_offered_nowhere_and_an_admin_removes_the
         enter(page, "people_role", role)
         click(page, "people_save")
     assert told(sqlite_store)[:2] == [("add_person", ANN), ("remove_person", ANN)]
+
+
+def test_without_a_button_to_sign_in_the_page_names_the_proxy(page_store, monkeypatch):
+    monkeypatch.setenv("JUDGEBOARD_TRUSTED_HEADER", "X-Forwarded-User")
+    monkeypatch.setenv("JUDGEBOARD_TRUSTED_PROXIES", "10.0.0.5")
+    seam.trusted_proxies.cache_clear()
+    app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=60).run()
+    seam.trusted_proxies.cache_clear()
+    assert button_labels(app) == []
+    assert "proxy" in shown(app)
