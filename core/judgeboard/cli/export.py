@@ -97,8 +97,9 @@ def export_command(
     alone.
 
     A file is complete or not written at all. These tables can be imported into another database, in
-    this order: responses, pairs, samples, judgments (--kind verdicts), comparisons, audits, reviews
-    and preferences (--kind grades). --where selects the answers or pairs whose rows are exported.
+    this order: responses, pairs, samples, judgments, comparisons, audits, reviews and preferences.
+    For `import`, each name is the --kind, except judgments (--kind verdicts), and reviews and
+    preferences (--kind grades). --where selects the answers or pairs whose rows are exported.
     With --as, the answers that people reviewed are exported as a dataset.
     """
     from judgeboard.store.export import export_tables

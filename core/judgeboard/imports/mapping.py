@@ -545,9 +545,11 @@ def mapping_of(
         column_of, _ = columns_of(kind_class("responses"), {}, {}, {}).plan(
             first.rows[0], counts=False
         )
-        # Rows with the question or the answer in a column with a known name are answers.
-        has_texts = not _TEXTS.isdisjoint({*column_of, *mapped.values()})
-        for name in () if has_texts else (*kinds_of(first.rows[0]), "responses", "grades"):
+        fields = {*column_of, *mapped.values()}
+        # Rows with the answer in a column with a known name are answers.
+        for name in () if "answer" in fields else (*kinds_of(first.rows[0]), "responses", "grades"):
+            if "query" in fields and not kind_class(name).brings_answers:
+                continue  # the answers are in columns with other names
             # A field that a person named may be of another kind.
             with suppress(BadInput):
                 mapping = first.mapping(name, mapped, constants)

@@ -9,11 +9,12 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.imports.fields import parse_mapping
 from judgeboard.imports.importing import import_file
+from judgeboard.imports.reading import UnclearFile
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.response_pages import response_page
 from stored_rows import read
-from tool_files import counts
+from tool_files import counts, written
 
 TEXT = {"query": "q", "answer": "a"}
 
@@ -197,3 +198,23 @@ def test_nothing_is_guessed_of_a_row_that_may_be_of_its_kind(one, row, said, rea
 
 def test_a_column_that_was_set_aside_does_not_make_its_own_kind(one):
     assert one(RESPONSE, mapping={"question": "extra"}).reason == "no query"
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        ({"question": "q", "answer_a": "x", "answer_b": "y"}, "pairs"),
+        ({"prompt": "q", "chosen": "x", "rejected": "y"}, "pairs"),
+        ({"question": "q", "answer": "a", "answer_a": "x", "answer_b": "y"}, "responses"),
+    ],
+)
+def test_pairs_are_known_by_two_answers_in_place_of_one(sqlite_store, tmp_path, row, kind):
+    summary = import_file(sqlite_store, written(tmp_path, row))
+    assert (summary.kind, summary.new) == (kind, 1)
+
+
+def test_a_question_makes_no_grade_of_a_row(sqlite_store, tmp_path):
+    row = {"question": "q", "response_id": "a1", "annotator": "Ada", "reply of the bot": "a"}
+    with pytest.raises(UnclearFile) as unclear:
+        import_file(sqlite_store, written(tmp_path, row))
+    assert unclear.value.mapping.kind == "responses"
