@@ -99,6 +99,15 @@ def told(files):
     }
 
 
+def test_an_empty_side_of_a_pair_comes_into_a_new_database(recorded, tmp_path, new_store):
+    file = tmp_path / "responses.jsonl"
+    export_tables(recorded, {"responses": file})
+    assert "" in [row["answer"] for row in rows_in(file)]
+    new = new_store()
+    assert import_file(new, file).rejected == 0
+    new.close()
+
+
 def test_a_pair_is_told_with_all_that_it_came_with(recorded, tmp_path):
     first, *_ = rows_in(export(recorded, tmp_path / "out")["pairs"])
     ada, bo = first["human"]
