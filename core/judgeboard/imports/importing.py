@@ -36,7 +36,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.flags import count_raised, latest_flag
 from judgeboard.store.outages import tried_again
 from judgeboard.store.settings import remember_mapping, remembered_mapping
-from judgeboard.store.storing import ASPECTS_ADDED, finish_batch, same_file_before, start_batch
+from judgeboard.store.storing import ASPECTS_ADDED, same_file_before, start_batch, store_counts
 from judgeboard.store.withdrawals import ImportUndo, withdraw_import
 from judgeboard.text import counted, listed_some, shown_name
 
@@ -228,7 +228,9 @@ def import_file(
                     flushed = reading.unpacked
                     note(reading.share_read)
             rows.flush()
-            rows.finish(whole=batch is None)
+            rows.finish()
+            if batch is None:
+                open_batch.finish(store)
             summary.number = open_batch.id
             options: dict[str, Any] = {
                 name: value for name in _MAPPING if (value := request.get(name))
@@ -329,13 +331,9 @@ class OpenBatch:
 
     def finish(self, store: Store) -> None:
         """Store the end of the batch."""
-        with store.writing() as connection:
-            self.finish_in(connection, utc_now())
-
-    def finish_in(self, connection: Connection, now: datetime) -> None:
-        """Store the end of the batch in the caller's transaction."""
         if self.id is not None:
-            finish_batch(connection, self.id, dict(self.counts), now)
+            with store.writing() as connection:
+                store_counts(connection, self.id, dict(self.counts), utc_now())
 
 
 def undo_import(
@@ -388,15 +386,17 @@ class _Rows:
         """Store the records in one transaction."""
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), utc_now()
-            batch_id: int | None = self._started_batch(connection, now)
+            batch_id, started_id = self.batch.id, self._started_batch(connection, now)
             newest_flag = latest_flag(connection)
             outcome = self.kind.store(connection, self.records, now)
             # A file with nothing new stores nothing, not even an import batch.
             if self.summary.dry_run or not (outcome.new or outcome.feedback_added):
                 attempt.rollback()
-                batch_id = self.batch.id
             else:
                 attempt.commit()
+                batch_id = started_id
+                new = self.batch.counts["new"] + self.summary.new + outcome.new
+                store_counts(connection, started_id, {"new": new})
             # After the rollback of a dry run, which would count the same flags in several batches.
             flags = count_raised(connection, newest_flag, now)
         self.batch.id = batch_id
@@ -418,7 +418,7 @@ class _Rows:
         self.kind.file_answers.clear()
         self.kind.row_ids.clear()
 
-    def finish(self, *, whole: bool) -> None:
+    def finish(self) -> None:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:
             attempt, now = connection.begin_nested(), utc_now()
             batch_id = self._started_batch(connection, now)
@@ -434,8 +434,6 @@ class _Rows:
                 return
             attempt.commit()
             self.batch.id = batch_id
-            if whole:
-                self.batch.finish_in(connection, now)
 
     def _started_batch(self, connection: Connection, now: datetime) -> int:
         """Return the batch of the records that are stored next; the caller keeps the batch if some records are new."""

@@ -313,17 +313,22 @@ def start_batch(
     return batch_id
 
 
-def finish_batch(
-    connection: Connection, batch_id: int, counts: dict[str, Any], now: datetime
+def store_counts(
+    connection: Connection,
+    batch_id: int,
+    counts: Mapping[str, Any],
+    finished_at: datetime | None = None,
 ) -> None:
-    """Store the end of an import with the counts of rows."""
+    """Store the counts of rows so far, and the end of an import that is finished."""
     statement = (
         update(IMPORT_BATCH)
         .where(IMPORT_BATCH.c.id == batch_id)
-        .values(counts=counts, finished_at=now)
+        .values(counts=counts, finished_at=finished_at)
     )
     actor = connection.scalar(statement.returning(IMPORT_BATCH.c.actor))
-    record_event(connection, "finish_import", actor, details={"batch": batch_id, **counts}, now=now)
+    if finished_at is not None:
+        details = {"batch": batch_id, **counts}
+        record_event(connection, "finish_import", actor, details=details, now=finished_at)
 
 
 def same_file_before(connection: Connection, sha256: str, kind: str) -> datetime | None:

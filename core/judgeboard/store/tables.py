@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 
 class ImportBatch(Stored, table=True, has_hidden_rows=False):
-    """One import of one file; `counts` and `finished_at` are null before the end, and after a break-off."""
+    """One import of one file; before the end, and after a break-off, `counts` has only the new rows."""
 
     file: str
     importer: str

@@ -79,6 +79,7 @@ BATCH_COLUMNS: Columns[ImportBatch] = {
     Column("File", width=230): lambda batch: batch.file,
     Column("Kind", width=95): lambda batch: batch.kind,
     Column("New rows", "count", width=80): lambda batch: (batch.counts or {}).get("new"),
+    Column("Finished", width=105): lambda batch: when_known(batch.finished_at) or "not finished",
     Column("By", width=110): lambda batch: batch.actor,
     Column("Undone", width=105): lambda batch: when_known(batch.undone_at),
 }

@@ -465,6 +465,7 @@ def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_i
     write_to(open_store(database), start_batch, actor="ann", now=utc_now(), **batch)
     (line,) = shell(f"import list --db {database}").splitlines()
     assert r"'may\nlog.jsonl'  grades: " in line
+    assert "not finished" in line
     assert line.endswith("by ann")
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Rejected
+from judgeboard.imports import importing
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
 from judgeboard.imports.rejected_rows import RejectedFile, rejected_path
@@ -123,6 +124,25 @@ def test_a_dry_run_says_what_would_happen_and_leaves_nothing(store, log, write, 
     assert (counts(summary), summary.differing) == ((1, 1, 2), 1)
     assert row_count(store, RESPONSE) == 5
     assert not (tmp_path / "more.jsonl.rejected.jsonl").exists()
+
+
+def test_an_import_that_was_stopped_tells_how_many_rows_it_stored(store, write, monkeypatch):
+    monkeypatch.setattr(importing, "BATCH_ROWS", 2)
+
+    def stop_after_two_batches(rows, _share):
+        if rows == 4:
+            raise KeyboardInterrupt
+
+    path = write("log.jsonl", *map(answer, range(7)))
+    with pytest.raises(KeyboardInterrupt):
+        import_file(store, path, on_progress=stop_after_two_batches)
+    [batch] = read(store, list_batches)
+    assert (
+        (batch.counts["new"], batch.finished_at) == (row_count(store, RESPONSE), None) == (4, None)
+    )
+    import_file(store, path)
+    latest, _ = read(store, list_batches)
+    assert (latest.counts["new"], latest.finished_at is None) == (3, False)
 
 
 @on_sqlite

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import click, enter, keys, markup, text_with, texts, with_label
+from app_pages import click, enter, keys, markup, table, text_with, texts, with_label
 from graded_log import GradedLog
 from judgeboard.domain import Pair
+from judgeboard.store.clock import utc_now
 from judgeboard.store.overview import count_log
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.storing import list_batches
+from judgeboard.store.storing import list_batches, start_batch
 from judgeboard.store.tables import EVENT, JUDGMENT
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.imports import MISSED, field_words
@@ -302,3 +303,11 @@ def test_an_import_is_undone_with_one_button_that_says_what_it_takes_back(upload
     assert not page.selectbox(key="kind").disabled
     assert values_of(sqlite_store, EVENT.c.actor, EVENT.c.kind == "undo_import") == ["Mara"]
     assert "3 of 4" in lead(upload(LOG))
+
+
+def test_the_latest_imports_show_which_is_not_finished(upload, sqlite_store):
+    click(upload(LOG), "import_start")
+    batch = {"file": "may.jsonl", "sha256": None, "importer": "x", "kind": "responses"}
+    write_to(sqlite_store, start_batch, actor="ann", now=utc_now(), **batch)
+    unfinished, finished = table(opened(), "Finished")["Finished"]
+    assert unfinished == "not finished" != finished

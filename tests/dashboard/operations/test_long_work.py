@@ -8,7 +8,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.jobs import add_to_share
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.runs import finish_run, insert_run
-from judgeboard.store.storing import finish_batch, start_batch, store_responses
+from judgeboard.store.storing import start_batch, store_counts, store_responses
 from judgeboard.store.tables import Run
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.long_work import FirstSeen
@@ -83,7 +83,7 @@ def test_an_import_shows_its_file_until_it_ends(page_rows, page_store, open_page
         now=utc_now(),
     )
     assert chips(open_page("trends")) == [r"Importing a\_\*b\*\.jsonl"]
-    write_to(page_store, finish_batch, batch, {}, utc_now())
+    write_to(page_store, store_counts, batch, {}, utc_now())
     assert chips(open_page("trends")) == []
 
 
