@@ -55,7 +55,8 @@ def people_add(address: str, role: str) -> None:
     )
     if origin == ENTERED and role_is_given:
         raise BadInput(
-            "a person with a NAME has all permissions: leave out --role, or give an E-MAIL"
+            "a person with a NAME has all permissions: leave out --role, or give an E-MAIL. If people "
+            "sign in at a proxy, run this in the folder whose judgeboard.toml sets trusted_header"
         )
     try:
         person = add_person(
