@@ -12,6 +12,7 @@ from estimates import value_and_ends
 from graded_log import GOOD, read
 from judgeboard.domain import Decision, DimensionScore, ResponseKind, Status
 from judgeboard.errors import BadInput, NotFound
+from judgeboard.measure.changes import Figure
 from judgeboard.measure.periods import start_of
 from judgeboard.measure.trend import trend
 from judgeboard.measure.trend_figures import ALL_ANSWERS, MEASURES, alarm_limits
@@ -293,6 +294,11 @@ def test_the_panel_that_fell_comes_first_and_the_sentence_says_when(sqlite_log):
     sqlite_log.say_all(sqlite_log.version(prompt="new"), ids, groundedness=0.85)
     mark = values_of_note(shown(sqlite_log).changes.caveats, "version_changed")
     assert (mark["day"], mark["judge"]) == (MONDAY + 42, "rag v2")
+
+
+@pytest.mark.parametrize(("kind", "size"), [("mean", "0.01"), ("share", "1 point")])
+def test_no_detectable_change_is_of_size_zero(kind, size):
+    assert told(Figure("the mean", kind).unchanged(0.0004, "12 weeks"), "size")[1] == size
 
 
 def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log):
