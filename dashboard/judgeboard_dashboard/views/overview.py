@@ -472,7 +472,7 @@ def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
                 for column, name in names.items()
             },
             "all": st.column_config.ProgressColumn(
-                "All types", min_value=0, max_value=rules[0][1], format="%d", width=150
+                "All types", min_value=0, max_value=rules[0][1], format="localized", width=150
             ),
         },
     )

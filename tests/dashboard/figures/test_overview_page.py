@@ -1,5 +1,6 @@
 """The overview: the five questions of a lead, in every state of a database."""
 
+import json
 import re
 from dataclasses import replace
 from datetime import date, timedelta
@@ -201,6 +202,10 @@ def test_the_open_flags_add_up(open_page, figures, sqlite_store):
     # An answer with two reasons is in two rows.
     assert answers < total
     assert by_rule.filter(like="type_").sum().sum() == total
+    [looks] = [json.loads(each.proto.columns) for each in app.dataframe if "rule" in each.value]
+    numbers = by_rule.columns.drop("rule")
+    formats = {looks[name]["type_config"]["format"] for name in numbers}
+    assert formats == {"localized"}
 
 
 def test_query_types_with_any_name_are_columns():
