@@ -8,6 +8,6 @@ from judgeboard.store.clock import utc_now
 
 
 def check(store, now=None):
-    """Evaluate all active rules, send the messages that are due, and return those that were sent."""
+    """Evaluate all active rules, and send the messages that are due."""
     evaluate(store, now or utc_now(), every=timedelta(0))
-    return [each for each in deliver_due(store, lambda: now or utc_now()) if each.state == "sent"]
+    deliver_due(store, lambda: now or utc_now())

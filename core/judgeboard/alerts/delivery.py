@@ -31,14 +31,13 @@ from judgeboard.domain import MessageKind
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.settings.masking import without_secrets
 from judgeboard.settings.model import load_settings, variable_of
-from judgeboard.store.alerts import begin_attempt, due_deliveries, end_attempt, get_delivery
+from judgeboard.store.alerts import begin_attempt, due_deliveries, end_attempt
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import AlertDelivery
 
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (2, 5, 15, 60, 240))
 """The time from each attempt to the next; a message fails after as many attempts. Longer than an attempt can take."""
-OTHER_PROCESS = "another process sends it"
 _TIMEOUT_S = 10.0
 _COMMAND_TIMEOUT_S = 30.0
 
@@ -47,29 +46,24 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[AlertDelivery]:
-    """Send the messages that are due, and return the new state of each message that this process tried to send.
+def deliver_due(store: Store, clock: Callable[[], datetime]) -> None:
+    """Send the messages that are due.
 
     Each attempt is stored before the message is sent. If the process ends during an attempt, nobody
     knows whether the message arrived: the message is sent again later, with the same id.
     """
     with store.reading() as connection:
         deliveries = due_deliveries(connection, clock())
-    if not deliveries:
-        return []
-    delivery_ids = [
-        each.id for each in deliveries if deliver(store, each, clock()) != OTHER_PROCESS
-    ]
-    with store.reading() as connection:
-        return [get_delivery(connection, id_) for id_ in delivery_ids]
+    for each in deliveries:
+        deliver(store, each, clock())
 
 
-def deliver(store: Store, delivery: AlertDelivery, now: datetime) -> str | None:
-    """Make one attempt and store the outcome; return why the message was not sent, None if sent."""
+def deliver(store: Store, delivery: AlertDelivery, now: datetime) -> None:
+    """Make one attempt and store the outcome, unless another process sends the message."""
     attempt = min(delivery.attempts, len(WAITS) - 1)
     with store.writing() as connection:
         if not begin_attempt(connection, delivery, now, now + WAITS[attempt]):
-            return OTHER_PROCESS
+            return
     error = None
     try:
         send(delivery.destination, delivery.message)
@@ -80,7 +74,6 @@ def deliver(store: Store, delivery: AlertDelivery, now: datetime) -> str | None:
     is_last = delivery.kind is MessageKind.TEST or delivery.attempts + 1 >= len(WAITS)
     with store.writing() as connection:
         end_attempt(connection, delivery.id, error, is_last=is_last, now=now)
-    return error
 
 
 def send(destination: str, message: Message) -> None:

@@ -16,7 +16,7 @@ from engines import on_sqlite
 from graded_log import GradedLog, read
 from judgeboard.alerts import events
 from judgeboard.alerts.conditions import CONDITIONS
-from judgeboard.alerts.delivery import OTHER_PROCESS, deliver, send
+from judgeboard.alerts.delivery import deliver, send
 from judgeboard.alerts.events import evaluate, follow
 from judgeboard.alerts.rules import add_alert_rule, quiet_hours
 from judgeboard.cli.app import run
@@ -164,7 +164,8 @@ def test_of_two_processes_that_read_one_message_one_sends_it(store, hook):
     add(store)
     evaluate(store, START, every=timedelta(0))
     [due] = read(store, due_deliveries, START)
-    assert [deliver(store, due, START) for _ in range(2)] == [None, OTHER_PROCESS]
+    for _ in range(2):
+        deliver(store, due, START)
     assert hook.kinds == ["opened"]
     # What is known to be sent stays sent, though another attempt fails later.
     write_to(store, end_attempt, due.id, "timeout", is_last=True, now=START)
@@ -430,9 +431,11 @@ def test_the_commands_keep_rules_and_check_them(sqlite_store, hook, shell):
         assert "S3CRET" not in refusal
     said("pause workers")
     assert "alert workers: paused" in said("list workers")
-    assert check(sqlite_store) == []
+    sent = list(hook.kinds)
+    check(sqlite_store)
     said("resume workers")
-    assert check(sqlite_store) == []
+    check(sqlite_store)
+    assert hook.kinds == sent
     said("remove workers")
     kinds = [(each.kind, each.state) for _, each in read(sqlite_store, latest_deliveries)]
     assert (MessageKind.OPENED, "sent") in kinds
