@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, exists, insert, select, update
+from sqlalchemy import Connection, Select, exists, func, insert, select, update
 
 from judgeboard.domain import MessageKind, RuleState
 from judgeboard.store.rules import active_rules
@@ -204,11 +204,15 @@ def end_attempt(
 def latest_error(connection: Connection, rule_id: int) -> str | None:
     """Return why the latest message of a rule to one of the destinations was not sent; None if each was sent."""
     has_outcome = ~_WAITING | ALERT_DELIVERY.c.error.is_not(None)
-    query = select(ALERT_DELIVERY.c.destination, ALERT_DELIVERY.c.error).where(
-        ALERT_DELIVERY.c.alert_rule_id == rule_id, has_outcome
+    latest = (
+        select(func.max(ALERT_DELIVERY.c.id))
+        .where(ALERT_DELIVERY.c.alert_rule_id == rule_id, has_outcome)
+        .group_by(ALERT_DELIVERY.c.destination)
     )
-    latest = dict(connection.execute(query.order_by(ALERT_DELIVERY.c.id)).all())
-    return next(filter(None, latest.values()), None)
+    errors = select(ALERT_DELIVERY.c.error).where(
+        ALERT_DELIVERY.c.id.in_(latest), ALERT_DELIVERY.c.error.is_not(None)
+    )
+    return connection.scalar(errors.limit(1))
 
 
 def latest_deliveries(
