@@ -16,7 +16,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.settings.model import load_settings
 from judging_log import address, asked, store_answers
 
-PERIOD_S, REQUESTS, TOKENS = 0.8, 60, 4_000
+PERIOD_S, REQUESTS, TOKENS = 1.6, 60, 4_000
 JUDGE = f"""
 import sys
 from judgeboard.llm import rate_limits
@@ -74,8 +74,8 @@ def test_two_processes_keep_one_limit_together(
         used[bisect_left(arrived, at + PERIOD_S)] - used[place] for place, at in enumerate(arrived)
     ]
     # The "minute" is shortened, the delays of a busy machine are not: some calls arrive late,
-    # beside those after them.
-    assert max(in_a_period) <= 1.1 * limit
+    # beside those after them. Processes that keep a limit each have 1.4 times as many.
+    assert max(in_a_period) <= 1.2 * limit
 
 
 class Clock:
