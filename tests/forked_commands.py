@@ -108,6 +108,8 @@ class ForkedPython(ForkedCommand):
 class PipedPython(ForkedPython):
     """Python code in a process of its own, with pipes for its standard input and output; ``errors`` is a file."""
 
+    _ends_with_this_process = True
+
     def __init__(self, code, *words, folder, errors, **environment):
         """Start it."""
         given, to_process = os.pipe()

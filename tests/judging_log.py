@@ -104,7 +104,7 @@ def until(condition, what):
         if value := condition():
             return value
         assert time.monotonic() < deadline, f"waited in vain for: {what}"
-        time.sleep(max(0.01, 5 * (time.monotonic() - began)))
+        time.sleep(min(0.5, max(0.01, 5 * (time.monotonic() - began))))
 
 
 def time_passes(store):

@@ -97,6 +97,8 @@ class ForkedProcess(ForkServerProcess):
 
     def start(self):
         """Start it."""
+        forkserver.ensure_running()  # from Python 3.14 on, the server has a key then
+        self._key = getattr(forkserver._forkserver, "_forkserver_authkey", None)
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:
             super().start()
@@ -105,6 +107,7 @@ class ForkedProcess(ForkServerProcess):
 
     def run(self):
         """Do its work."""
+        forkserver._forkserver._forkserver_authkey = self._key
         for number, file in enumerate(self._output, start=1):
             os.dup2(file, number)
             os.close(file)

@@ -75,7 +75,7 @@ def let_in() -> bool:
         forms = [way.form for way in ways() if way.form and way.is_on()]
         if not (forms or configuration.providers):
             invitation = (
-                "A proxy in front of this server signs people in, but its header did not arrive. "
+                "A proxy in front of this server signs people in, but told this server no name. "
                 "Open these pages at the address of the proxy."
             )
         _plain(invitation)

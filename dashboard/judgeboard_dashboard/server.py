@@ -51,10 +51,8 @@ if TYPE_CHECKING:
 # The library websockets reads these limits when it is imported, later than this module. If the
 # headers of a session reach them, uvicorn never answers, and fails at its end. Uvicorn's own limit
 # for all requests is lower.
-os.environ |= {
-    "WEBSOCKETS_MAX_LINE_LENGTH": "1_000_000",
-    "WEBSOCKETS_MAX_NUM_HEADERS": "1_000_000",
-}
+for limit in ("WEBSOCKETS_MAX_LINE_LENGTH", "WEBSOCKETS_MAX_NUM_HEADERS"):
+    os.environ.setdefault(limit, "1_000_000")
 
 # Streamlit uses inline styles, and Streamlit's charts compile expressions. Everything else is
 # limited to this server.

@@ -114,9 +114,9 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
         rules = [rule for rule in rules_due if take_rule(connection, rule, "evaluated_at", now)]
     for rule in rules:
         try:
-            _evaluate_rule(store, rule, now)
             with store.reading() as connection:
                 problem = latest_error(connection, rule.id)
+            _evaluate_rule(store, rule, now, again=rule.problem not in {None, problem})
         except Exception as error:  # noqa: BLE001 - whatever the database raises: the other rules go on
             is_expected = isinstance(error, JudgeboardError)
             problem = str(error) if is_expected else f"{type(error).__name__}, see the log"
@@ -127,12 +127,12 @@ def evaluate(store: Store, now: datetime, *, every: timedelta = EVERY) -> None:
                 update_rule(connection, rule, problem=problem)
 
 
-def _evaluate_rule(store: Store, rule: AlertRule, now: datetime) -> None:
+def _evaluate_rule(store: Store, rule: AlertRule, now: datetime, *, again: bool) -> None:
     hour, now_hour = (
         each and each.astimezone(UTC).isoformat(timespec="hours")
         for each in (rule.evaluated_at, now)
     )
-    if rule.condition is AlertCondition.ALARM and (hour != now_hour or rule.problem is not None):
+    if rule.condition is AlertCondition.ALARM and (hour != now_hour or again):
         watch(store, by=ACTOR, now=now)
     with store.reading() as connection:
         met = list(CONDITIONS[rule.condition].met(connection, rule, now))

@@ -265,12 +265,11 @@ def import_list() -> None:
 def _batch_line(batch: "ImportBatch") -> str:
     """Return an import as a line. An import that is not finished is running, or was interrupted."""
     counts = batch.counts or {}
-    rows = ", ".join(f"{counts[name]:,} {name}" for name in ("new", "rejected") if name in counts)
-    if batch.finished_at is None:
-        rows += " (not finished)"
+    parts = [f"{counts[name]:,} {name}" for name in ("new", "rejected") if name in counts]
+    parts += ["not finished"] if batch.finished_at is None else []
     undo = "" if batch.undone_at is None else f"; undone {batch.undone_at:%Y-%m-%d %H:%M} UTC"
     start = f"{batch.id}  {batch.at:%Y-%m-%d %H:%M} UTC  {shown_name(batch.file)}"
-    return f"{start}  {batch.kind}: {rows}; by {batch.actor}{undo}"
+    return f"{start}  {batch.kind}: {', '.join(parts)}; by {batch.actor}{undo}"
 
 
 # Kind of file -> the command that uses such rows.

@@ -431,7 +431,7 @@ def rule_list(name: str | None, kind: str | None) -> None:
         ]
         lines = [*text_lines(table), *events]
     else:
-        nouns = "rules" if kind is None else f"{kind} rules"
+        nouns = "rules" if kind is None else "rules of this kind"
         example = _EXAMPLES[kind or "judge"]
         lines = [f"There are no {nouns} yet. To add one: `judgeboard rule add {example}`"]
     options.show(

@@ -143,7 +143,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
             if path.is_dir():
                 raise BadInput(f"{self.name} is a folder: name the file in it")
             try:
-                if _is_in_use(path):
+                if is_in_use(path):
                     raise BadInput(
                         f"{self.name} is a database in use: export its tables as CSV files"
                     )
@@ -400,19 +400,20 @@ def refuse_database(path: Path) -> None:
 
 def is_database(path: Path) -> bool:
     """Return whether a file is in use as a SQLite database, or begins as one."""
-    if _is_in_use(path):
+    if is_in_use(path):
         return True
     with path.open("rb") as file:
         return file.read(len(_SQLITE)) == _SQLITE
 
 
-def _is_in_use(path: Path) -> bool:
+def is_in_use(path: Path) -> bool:
     """Return whether the log of a SQLite database is beside the file.
 
     Such a file is not opened: if this process uses the database, the close of the file would end
     the locks of SQLite, and another process could then delete the log.
     """
-    return path.with_name(f"{path.name}-wal").exists()
+    file = path.resolve()  # the log of a link is beside the target
+    return file.with_name(f"{file.name}-wal").exists()
 
 
 def _replaceable(path: Path) -> Path | None:

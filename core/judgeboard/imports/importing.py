@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import HELD_BYTES
+from judgeboard.formats.files import HELD_BYTES, is_in_use
 from judgeboard.imports.dates import DatesOfColumn
 from judgeboard.imports.fields import (
     ColumnUse,
@@ -458,7 +458,7 @@ class _Rows:
 
 
 def _sha256(file: str | Path | BinaryIO) -> str | None:
-    """Return the hash of a file, None for a file that can be read only once, like standard input."""
+    """Return the hash of a file, None for a file that can be read only once or is a database in use."""
     if not isinstance(file, str | Path):
         if not file.seekable():
             return None
@@ -467,7 +467,7 @@ def _sha256(file: str | Path | BinaryIO) -> str | None:
             digest.update(piece)
         file.seek(start)
         return digest.hexdigest()
-    if str(file) == "-" or not Path(file).is_file():
+    if str(file) == "-" or not Path(file).is_file() or is_in_use(Path(file)):
         return None
     with Path(file).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -275,10 +275,9 @@ class ResponseImport(ImportKind[Response]):
             external_id=cells.optional("external_id", lambda field: cells.name(field, MAX_ID), None)
             or "",
             query=query if query.strip() else "",
-            # Only a logged answer must have a text: control answers and sides of pairs may be empty.
-            answer=cells.required_text("answer")
-            if kind is ResponseKind.LOG
-            else cells.text("answer") or "",
+            answer=(cells.text("answer") or "")
+            if kind in {ResponseKind.CONTROL, ResponseKind.PAIR_SIDE}  # these may be empty
+            else cells.required_text("answer"),
             passages=passages,
             query_type=cells.optional("query_type", cells.name, None) or "unspecified",
             generator_cost=cells.optional("generator_cost", lambda _field: _cost(cells), None),

@@ -31,7 +31,7 @@ class Figure:
     scale: float = 1.0
 
     def size(self, change: float) -> str:
-        """Return "15 points" or "0.15", and at least "1 point" or "0.01"."""
+        """Return "15 points" or "0.15"; a mean has at least "0.01"."""
         return (
             two_decimals(max(change, 0.01))
             if self.kind == "mean"

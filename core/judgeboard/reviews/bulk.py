@@ -187,7 +187,9 @@ def add_many(
             own_names = {
                 each.name
                 for each in queues_by_person(connection).get(assigned.id, ())
-                if len(assignees(connection, each.id)) == 1
+                if each.subject != PAIRS
+                and not each.training
+                and len(assignees(connection, each.id)) == 1
             }
             name = free_name(connection, f"For {assigned.name}", own_names)
         if name not in own_names:

@@ -212,7 +212,7 @@ def latest_error(connection: Connection, rule_id: int) -> str | None:
     errors = select(ALERT_DELIVERY.c.error).where(
         ALERT_DELIVERY.c.id.in_(latest), ALERT_DELIVERY.c.error.is_not(None)
     )
-    return connection.scalar(errors.limit(1))
+    return connection.scalar(errors.order_by(ALERT_DELIVERY.c.id.desc()).limit(1))
 
 
 def latest_deliveries(

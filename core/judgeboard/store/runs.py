@@ -35,6 +35,7 @@ from judgeboard.store.responses import last_response_id, next_by_id
 from judgeboard.store.statements import (
     NOT_OK,
     any_row,
+    batches,
     count_rows,
     first_row,
     get_row,
@@ -563,8 +564,10 @@ def run_counts(
     connection: Connection, run_ids: Collection[int], *, since: datetime = _EVER
 ) -> dict[int, Counts]:
     """Return the counts of each of these runs; ``since`` excludes calls that were stored earlier."""
-    counts = counts_by(connection, _COUNTS_OF_RUNS, {"run_ids": list(run_ids), "since": since})
-    return dict.fromkeys(run_ids, Counts()) | counts
+    counts = dict.fromkeys(run_ids, Counts())
+    for batch in batches([*run_ids]):
+        counts |= counts_by(connection, _COUNTS_OF_RUNS, {"run_ids": batch, "since": since})
+    return counts
 
 
 def insert_run(connection: Connection, run: Run) -> Run:

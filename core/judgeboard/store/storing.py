@@ -98,7 +98,7 @@ def store_responses(
         result.new += new_answers
         # Compare each response with the stored one, and collect its feedback. Feedback that waited
         # for a new answer came earlier.
-        feedback = take_feedback(connection, responses=new_answers)
+        feedback = take_feedback(connection, responses=new_answers) if new_answers else {}
         for index, (response, hash_) in enumerate(zip(batch, hashes, strict=True), start):
             key = key_of(response)
             id_, stored_hash = (new_ids[key], first[key][1]) if key in new_ids else rows[key]

@@ -138,6 +138,23 @@ def test_a_rule_has_a_problem_until_its_latest_message_is_sent(store, hook):
     ]
 
 
+def test_figures_are_looked_at_once_an_hour_also_while_a_message_is_not_sent(
+    sqlite_store, hook, monkeypatch
+):
+    looks = []
+    monkeypatch.setattr(events, "watch", lambda *_, **__: looks.append(1))
+    hook.status = 503
+    judge = GradedLog(sqlite_store).version()
+    insert_row(
+        sqlite_store, ALARM, {"judge_version": judge.id}, measure="unusable", query_type="QA"
+    )
+    add(sqlite_store, when="alarm", remind="never")
+    for minute in range(8):
+        check(sqlite_store, START + minute * MINUTE)
+    [rule] = rules(sqlite_store)
+    assert (rule.problem is not None, len(looks)) == (True, 1)
+
+
 def test_a_killed_process_sends_again_later_with_the_same_id_and_two_processes_send_once(
     store, hook
 ):
