@@ -97,7 +97,7 @@ class ForkedProcess(ForkServerProcess):
 
     def start(self):
         """Start it."""
-        forkserver.ensure_running()  # from Python 3.14 on, the server has a key then
+        forkserver._forkserver.ensure_running()  # from Python 3.14 on, the server has a key then
         self._key = getattr(forkserver._forkserver, "_forkserver_authkey", None)
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:
