@@ -112,13 +112,13 @@ class PipedPython(ForkedPython):
 
     def __init__(self, code, *words, folder, errors, **environment):
         """Start it."""
-        given, to_process = os.pipe()
+        input_, to_input = os.pipe()
         output, to_output = os.pipe()
-        files = given, to_output, errors.fileno()
+        files = input_, to_output, errors.fileno()
         super().__init__(["-c", code, *words], files, environment, folder)
-        os.close(given)
+        os.close(input_)
         os.close(to_output)
-        self.stdin = os.fdopen(to_process, "w", encoding="utf-8")
+        self.stdin = os.fdopen(to_input, "w", encoding="utf-8")
         self.stdout = os.fdopen(output, encoding="utf-8")
 
     def communicate(self):

@@ -87,7 +87,7 @@ def db_events(
     if kind == _RUN and response is not None:
         raise BadInput("no run is about one answer: leave out --response")
     event_filter = EventFilter(kind, actor, response, since)
-    with options.seen(options.open_store()).reading() as connection:
+    with options.reading() as connection:
         if kind == _RUN:
             runs = list_runs(
                 connection, limit=limit + 1, before_id=before, actor=actor, since=since

@@ -266,7 +266,8 @@ def _batch_line(batch: "ImportBatch") -> str:
     """Return an import as a line. An import that is not finished is running, or was interrupted."""
     counts = batch.counts or {}
     parts = [f"{counts[name]:,} {name}" for name in ("new", "rejected") if name in counts]
-    parts += ["not finished"] if batch.finished_at is None else []
+    if batch.finished_at is None:
+        parts.append("not finished")
     undo = "" if batch.undone_at is None else f"; undone {batch.undone_at:%Y-%m-%d %H:%M} UTC"
     start = f"{batch.id}  {batch.at:%Y-%m-%d %H:%M} UTC  {shown_name(batch.file)}"
     return f"{start}  {batch.kind}: {', '.join(parts)}; by {batch.actor}{undo}"

@@ -385,11 +385,7 @@ def _rules_named(store: "Store", name: str, kind: str | None) -> "list[Rule]":
 
 
 def _kind_option(help_: str) -> Callable[[F], F]:
-    return click.option(
-        "--kind",
-        type=click.Choice(list(_READ)),
-        help=help_,
-    )
+    return click.option("--kind", type=click.Choice(list(_READ)), help=help_)
 
 
 @options.command(

@@ -173,9 +173,9 @@ def create_queue(
             new, candidates = _planned(connection, new, plan)
         queue = insert_queue(connection, new)
         if queue is None:
-            free = free_name(connection, new.name)
             raise BadInput(
-                f"there is a queue {new.name!r} already: choose another name, for example {free!r}"
+                f"there is a queue {new.name!r} already: choose another name, for example "
+                f"{free_name(connection, new.name)!r}"
             )
         if queue.subject != PAIRS:
             if queue.flagged_only:

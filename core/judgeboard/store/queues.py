@@ -1,5 +1,6 @@
 """Queues: options, assigned reviewers, progress and conflicts."""
 
+import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -154,12 +155,9 @@ def find_queue(connection: Connection, name: str) -> Queue | None:
 
 def free_name(connection: Connection, name: str, own_names: Collection[str] = ()) -> str:
     """Return a name that no queue has, except those of ``own_names``: the name, or the name with a number."""
-    first_name = name = name[: LONGEST_NAME - 4].rstrip()  # leaves room for the number
-    number = 1
-    while name not in own_names and find_queue(connection, name):
-        number += 1
-        name = f"{first_name}-{number}"
-    return name
+    base = name[: LONGEST_NAME - 4].rstrip()  # leaves room for the number
+    names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
+    return next(each for each in names if each in own_names or not find_queue(connection, each))
 
 
 def queue_named(connection: Connection, name: str) -> Queue:

@@ -113,8 +113,8 @@ def _words(claim: Claim) -> object:
 
 def raw_calls_pane(item: Item) -> Html:
     """Read the raw call of each shown judgment from the store. Return the calls; the first one is open."""
-    shown = [judgment.id for judgment in shown_judgments(item)]
-    calls = read(raw_calls, item.response_id, shown)
+    judgment_ids = [judgment.id for judgment in shown_judgments(item)]
+    calls = read(raw_calls, item.response_id, judgment_ids)
     parts = [
         tag(
             "details",

@@ -246,18 +246,18 @@ def anchor_report(
     NotFound if there are no anchors, or if the version has not judged the anchors.
     """
     anchors = stored_anchors(connection)
-    asked = None if judge_version is None else get_version(connection, judge_version)
-    runs = anchor_runs(connection, anchors, None if asked is None else asked.id)
+    choice = None if judge_version is None else get_version(connection, judge_version)
+    runs = anchor_runs(connection, anchors, None if choice is None else choice.id)
     if not runs:
         command = (
-            f"judgeboard test anchors judge {(asked and judge_options(asked)) or '--judge KIND'}"
+            f"judgeboard test anchors judge {(choice and judge_options(choice)) or '--judge KIND'}"
         )
-        whose = "" if asked is None else f" of {asked.title}"
+        whose = "" if choice is None else f" of {choice.title}"
         raise NotFound(
             f"there is no usable verdict{whose} on the anchors yet. To judge them: `{command}`"
         )
     newest = runs[0]
-    version = asked or get_version(connection, newest.judge_version_id or 0)
+    version = choice or get_version(connection, newest.judge_version_id or 0)
     earlier = [run for run in runs[1:] if run.judge_version_id == version.id]
     compare = _Comparing(connection, anchors, newest)
     parts = [("the first judging", first_verdicts(connection, version.id, anchors, newest.id))]
