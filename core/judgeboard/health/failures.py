@@ -77,7 +77,7 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
     # Rules with a problem, and pushes with items that the tool refused.
     for rule in (rule for rules in RULES.values() for rule in active_rules(connection, rules)):
         if rule.problem:
-            lead = f"{rule.noun.capitalize()} {rule.name}."
+            lead = f"{rule.noun.capitalize()} {rule.name}:"
             failures.append(Failure(rule.event, rule.name, lead, " ".join(rule.problem.split())))
         elif isinstance(rule, PushTarget) and rule.refused and rule.reason:
             lead = f"{rule.tool} refused {counted(rule.refused, 'item')} of the push {rule.name}."
